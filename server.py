@@ -23,15 +23,16 @@ from maas.http.auth import open_authenticator
 from maas.http.connection import limited_protocol
 from maas.http.shares import LONG_POOL_SIZE
 from maas.memory.embeddings import open_query_embedder
+from maas.model_registry import open_embedder
+from maas.settings import Settings, load_settings
+from maas.settings.http import HttpSettings
+from maas.settings.variables import unknown_settings, unneeded_by_server, variables
 from shared import log
 from shared.db import UNDEFINED_IN_SCHEMA, Database, open_database, wait_for_postgres
 from shared.errors import MaasError
-from shared.models.registry import open_embedder
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
-from shared.settings import Settings, load_settings
 from shared.text import visible
-from shared.variables import unknown_settings, unneeded_by_server, variables
 
 KEEP_ALIVE_S = 75  # an idle connection; clients give theirs up after 5 s, balancers after 60 s, so never at once
 LONG_POOL_IDLE_S = 1.0  # its connections are seldom used, and one that is kept may be lost unnoticed
@@ -40,20 +41,20 @@ OTHER_FILES = 300  # open files besides connections of clients: the database, lo
 
 def require_loopback(settings: Settings) -> None:
     """Without access control the server may listen on loopback addresses only. Raises MaasError('open_door')."""
-    if settings.auth != "none":
+    if settings.access.auth != "none":
         return
     try:
-        addresses = {info[4][0] for info in socket.getaddrinfo(settings.host, settings.port)}
+        addresses = {info[4][0] for info in socket.getaddrinfo(settings.http.host, settings.http.port)}
     except socket.gaierror as error:
-        raise MaasError("bad_setting", f"MAAS_HOST: {settings.host!r} is no address of this machine") from error
+        raise MaasError("bad_setting", f"MAAS_HOST: {settings.http.host!r} is no address of this machine") from error
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
-            "open_door", f"MAAS_HOST={settings.host} is reachable from other machines and MAAS_AUTH=none lets every "
-            "client in; use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`, or MAAS_AUTH=local",
+            "open_door", f"MAAS_HOST={settings.http.host} is reachable from other machines and MAAS_AUTH=none lets "
+            "every client in; use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`, or MAAS_AUTH=local",
         )  # fmt: skip
 
 
-def bind(settings: Settings) -> socket.socket:
+def bind(settings: HttpSettings) -> socket.socket:
     """Open the listening socket. With MAAS_SHARE_PORT several processes may listen on one port.
 
     Raises MaasError('port_in_use').
@@ -70,7 +71,7 @@ def bind(settings: Settings) -> socket.socket:
         ) from error
 
 
-def allow_connections(settings: Settings) -> None:
+def allow_connections(settings: HttpSettings) -> None:
     """Raise the limit of open files to what MAAS_CONNECTIONS needs; log a warning if the hard limit is lower."""
     needed = settings.connections + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -104,12 +105,12 @@ async def serve(settings: Settings, postgres: PostgresUrls) -> None:
     """Serve until SIGTERM or SIGINT; wait for Postgres at the start. Raises MaasError for a wrong setting."""
     app, stack = await wait_for_postgres(partial(open_app, settings, postgres))
     async with stack:
-        with bind(settings) as listener:
+        with bind(settings.http) as listener:
             gc.freeze()  # loaded modules stay; collecting them, and often, costs a tenth of the CPU time
             gc.set_threshold(10_000)
             config = uvicorn.Config(
-                app, http=limited_protocol(settings), ws="none", log_config=None, access_log=False, server_header=False,
-                timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=5,
+                app, http=limited_protocol(settings.http), ws="none", log_config=None, access_log=False,
+                server_header=False, timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=5,
             )  # fmt: skip
             await Server(config, app).serve(sockets=[listener])
 
@@ -138,20 +139,25 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
     async with AsyncExitStack() as stack:
         db = await stack.enter_async_context(
             open_database(
-                postgres.query, settings.pool_size, "maas server", statement_timeout=settings.statement_timeout
+                postgres.query,
+                settings.database.pool_size,
+                "maas server",
+                statement_timeout=settings.database.statement_timeout,
             )
         )
         await db.check_pooler()
         long_db = await stack.enter_async_context(
             open_database(
                 postgres.query, LONG_POOL_SIZE, "maas server long", min_size=0,
-                statement_timeout=settings.statement_timeout, idle_s=LONG_POOL_IDLE_S,
+                statement_timeout=settings.database.statement_timeout, idle_s=LONG_POOL_IDLE_S,
             )
         )  # fmt: skip
         embedder = open_embedder(settings)
-        questions = await stack.enter_async_context(open_query_embedder(db, embedder, settings.embedding_timeout))
+        questions = await stack.enter_async_context(
+            open_query_embedder(db, embedder, settings.embeddings.embedding_timeout)
+        )
         authenticator = await stack.enter_async_context(open_authenticator(db, settings))
-        if settings.auth == "local":
+        if settings.access.auth == "local":
             await print_admin_code(db)
         app = create_app(db, postgres.listen, settings, authenticator, questions, long_db)
         app.router.routes.append(Route("/mcp", LazyMount(load_mcp), methods=["POST"]))
@@ -163,14 +169,14 @@ def main() -> None:
     try:
         settings = drop_keys(load_settings())
         close_to_others()
-        log.configure(settings.log_level, settings.log_format)
+        log.configure(settings.diagnostics.log_level, settings.diagnostics.log_format)
         require_loopback(settings)
-        allow_connections(settings)
+        allow_connections(settings.http)
         end_with_parent()
         logger = structlog.get_logger()
         for text in unknown_settings():
             logger.warning("unknown_setting", hint=text)
-        with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
+        with find_postgres(settings.database, lambda note: logger.info("postgres", note=note)) as postgres:
             uvloop.run(serve(settings, postgres))
     except MaasError as error:
         sys.exit(f"maas: {visible(error.message)}")

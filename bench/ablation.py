@@ -30,10 +30,11 @@ from bench.typos import misspell, without_repair
 from bench.weightings import PRODUCT, SIGNALS, WORD_SIGNALS, weightings, without
 from maas.memory.embeddings import PGVECTOR_HINT, EmbeddingBackfill, open_query_embedder
 from maas.memory.ranking import WEIGHTS, Weights
+from maas.model_registry import open_embedder
+from maas.settings import Settings, load_settings
+from maas.settings.embeddings import DEFAULT_EMBEDDING_MODEL
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.models.registry import open_embedder
-from shared.settings import DEFAULT_EMBEDDING_MODEL, Settings, load_settings
 
 BUDGETS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 SAMPLE = 60  # questions a family whose contexts are filled
@@ -72,7 +73,7 @@ def ablation(
     with open_sandbox(settings) as sandbox, sandbox.database() as dsn:
         about = machine(server_version(dsn))
         families = uvloop.run(measure(sandbox.folder, dsn, settings, conversations))
-    _report(families, out, {"machine": about, "quick": quick, "embedding": settings.embedding_model})
+    _report(families, out, {"machine": about, "quick": quick, "embedding": settings.embeddings.embedding_model})
 
 
 async def measure(
@@ -90,7 +91,7 @@ async def measure(
         if embedder is not None and query_embedder is None:
             raise MaasError("no_vectors", f"vectors need pgvector: {PGVECTOR_HINT}")
         weights = weightings(SIGNALS if query_embedder else WORD_SIGNALS)
-        backfill = EmbeddingBackfill(db, embedder, settings) if embedder is not None else None
+        backfill = EmbeddingBackfill(db, embedder, settings.models) if embedder is not None else None
         with Progress(*columns, console=notes) as progress:
             task = progress.add_task("questions asked", total=sum(len(one.questions) for one in conversations))
             for conversation in conversations:

@@ -30,10 +30,10 @@ from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, is_ready
 from maas import queries
+from maas.settings import load_settings
 from maas.users import NewKey, create_key
 from shared.db import Database, open_database
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 SECRET = "a secret of the benchmark, long enough"
 SETTINGS = {"none": {}, "keys": {}, "jwt": {"MAAS_JWT_SECRET": SECRET}}

@@ -25,6 +25,7 @@ from bench.sandbox import open_sandbox, server_version
 from maas.assistants.ads.toolset import OPENERS, make_tools
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
+from maas.settings import Settings, load_settings
 from maas.tools.calls import ToolResult
 from maas.tools.executor import Executor, Permissions
 from maas.tools.openers import OpenDomains, bind_openers
@@ -32,7 +33,6 @@ from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, connect, open_database
 from shared.errors import MaasError
 from shared.models import ToolCall
-from shared.settings import Settings, load_settings
 from tests.standins.running import standin
 
 LEADS, QUICK_LEADS = 100_000, 5_000

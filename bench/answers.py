@@ -33,13 +33,14 @@ from bench.report import console, percentile, print_table, write_json
 from bench.sandbox import notes, open_sandbox
 from bench.scoring import share
 from maas.builtin_model import PROVIDERS
+from maas.model_registry import open_model
+from maas.settings import Settings, load_settings
+from maas.settings.embeddings import DEFAULT_EMBEDDING_MODEL
 from shared import tokens
 from shared.db import connect, open_database
 from shared.errors import MaasError
 from shared.models import Message, Model, ModelError, Request
 from shared.models.calls import complete
-from shared.models.registry import open_model
-from shared.settings import DEFAULT_EMBEDDING_MODEL, Settings, load_settings
 
 BUILTIN = "extractive:builtin"
 SAMPLE = 40  # questions, where no number is given

@@ -12,7 +12,7 @@ from bench.processes import memory_mb
 from bench.report import Figure
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
-from shared.settings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL
+from maas.settings.embeddings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL
 
 Load = Literal["bare", "noop", "product"]
 USERS = {"bare": 2000, "noop": 2000, "product": 200}

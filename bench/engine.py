@@ -31,8 +31,8 @@ from bench.report import Figure, console, machine, median_of, missed_gates, prin
 from bench.run_cases import hot_user, offered_50, offered_300, offered_to_the_product, react, rest, takeover
 from bench.sandbox import notes, open_sandbox
 from bench.system import Bench
+from maas.settings import load_settings
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 Measured = list[tuple[Figure, list[float]]]
 

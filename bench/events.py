@@ -25,8 +25,8 @@ from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
 from maas.engine.events import EventLog, EventType
+from maas.settings import load_settings
 from shared.db import open_database
-from shared.settings import load_settings
 
 FOLLOWERS, QUICK_FOLLOWERS = 1000, 200
 ROUNDS, QUICK_ROUNDS = 20, 5
@@ -139,7 +139,10 @@ async def hold_runs(system: System, count: int) -> tuple[int, dict[UUID, int]]:
 
 async def speak(bench: Bench, system: System, runs: Mapping[UUID, int], rounds: int) -> None:
     """Every run says a number in each round, one after another."""
-    async with open_database(system.dsn, bench.settings.pool_size, "maas bench") as db, asyncio.TaskGroup() as group:
+    async with (
+        open_database(system.dsn, bench.settings.database.pool_size, "maas bench") as db,
+        asyncio.TaskGroup() as group,
+    ):
         log = EventLog(db)
         began = time.perf_counter()
         for number in range(rounds):

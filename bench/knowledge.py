@@ -33,12 +33,13 @@ from maas.knowledge.files import list_files
 from maas.knowledge.ingestion import add_document, new_track_id
 from maas.knowledge.search import Mode, Passage, search_knowledge
 from maas.memory.embeddings import open_query_embedder
+from maas.model_registry import open_embedder
+from maas.settings import Settings, load_settings
+from maas.settings.embeddings import NO_EMBEDDING_MODEL
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models import Embedder
 from shared.models.calls import QueryEmbedder
-from shared.models.registry import open_embedder
-from shared.settings import NO_EMBEDDING_MODEL, Settings, load_settings
 from shared.text import sentences
 
 QUESTIONS = Path(__file__).parent / "data" / "knowledge.json"

@@ -27,8 +27,8 @@ from bench.sentences import sentence
 from bench.system import Bench, System, open_system
 from maas.memory.search import search
 from maas.memory.transfer.formats import ImportedMessage
+from maas.settings import load_settings
 from shared.db import open_database
-from shared.settings import load_settings
 
 USERS, QUICK_USERS = 1000, 100
 ORCHESTRATORS = 3
@@ -113,7 +113,10 @@ async def next_searches(bench: Bench, system: System, count: int) -> list[Figure
     """Turns of one user, each searched for when its import has been committed: by the function, and over HTTP."""
     user = uuid4()
     by_function, by_http, ms = 0, 0, []
-    async with open_database(system.dsn, bench.settings.pool_size, "maas bench") as db, Caller(system.port) as caller:
+    async with (
+        open_database(system.dsn, bench.settings.database.pool_size, "maas bench") as db,
+        Caller(system.port) as caller,
+    ):
         for number in range(count):
             token = uuid4().hex[:12]
             turn = ImportedMessage("user", FACT.format(token, sentence(number)), None, None, "cellar", token)

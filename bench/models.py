@@ -27,11 +27,11 @@ from bench.report import Figure, console, hold_gates, machine, print_figures, pr
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, open_system, wait_for_port
+from maas.settings import load_settings
 from shared.errors import MaasError
 from shared.models import Message, Request
 from shared.models.calls import complete
 from shared.models.openai import OpenAIModel
-from shared.settings import load_settings
 
 CALLS, QUICK_CALLS = 1000, 200
 EXCHANGES, QUICK_EXCHANGES = 1000, 40

@@ -27,8 +27,8 @@ from bench.report import Figure, console, hold_gates, machine, percentile, print
 from bench.sandbox import notes, open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench
+from maas.settings import load_settings
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 SECONDS, QUICK_SECONDS = 8.0, 3.0  # of each act
 PAUSE_S = 0.1  # between two requests of the neighbour

@@ -19,10 +19,10 @@ from maas.engine.orchestrator import Orchestrator
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, RoleModels, Stage
 from maas.engine.supervision import Quarantine
+from maas.settings import load_settings
 from shared import log
 from shared.db import open_database
 from shared.process import end_with_parent
-from shared.settings import load_settings
 
 WORDS = "A garden behind the old house, in which tomatoes grew beside the wall that the neighbours had painted. " * 130
 TEXTS = itertools.cycle([WORDS[:size] for size in range(3000, 12001, 250)])
@@ -71,10 +71,10 @@ STAGES: dict[str, Stage] = {
 async def main() -> None:
     """Work until SIGTERM."""
     settings = load_settings()
-    assert settings.database_url is not None
-    dsn = settings.database_url.get_secret_value()
+    assert settings.database.database_url is not None
+    dsn = settings.database.database_url.get_secret_value()
     isolation = Quarantine([sys.executable, __file__, "--alone"], {}) if "--alone" not in sys.argv else None
-    async with open_database(dsn, settings.pool_size, "maas orchestrator") as db:
+    async with open_database(dsn, settings.database.pool_size, "maas orchestrator") as db:
         deps = Deps(db, settings, RoleModels({}, BuiltinModel()))
         orchestrator = Orchestrator(deps, STAGES, dsn, isolation)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, orchestrator.stop)

@@ -11,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from maas.settings import Settings
+from maas.settings.embeddings import NO_EMBEDDING_MODEL
 from shared.errors import MaasError
-from shared.settings import NO_EMBEDDING_MODEL, Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -29,11 +30,12 @@ class Processes:
     """Processes of one benchmark over one database; all are ended when the context is left."""
 
     def __init__(self, folder: Path, dsn: str, settings: Settings, **environment: str) -> None:
+        providers = settings.providers
         keys = {
-            "OPENAI_API_KEY": settings.openai_api_key and settings.openai_api_key.get_secret_value(),
-            "OPENAI_BASE_URL": settings.openai_base_url,
-            "GEMINI_API_KEY": settings.gemini_api_key and settings.gemini_api_key.get_secret_value(),
-            "GEMINI_BASE_URL": settings.gemini_base_url,
+            "OPENAI_API_KEY": providers.openai_api_key and providers.openai_api_key.get_secret_value(),
+            "OPENAI_BASE_URL": providers.openai_base_url,
+            "GEMINI_API_KEY": providers.gemini_api_key and providers.gemini_api_key.get_secret_value(),
+            "GEMINI_BASE_URL": providers.gemini_base_url,
         }
         self._folder = folder
         self._environment = (

@@ -33,11 +33,12 @@ from maas.memory.embeddings import PGVECTOR_HINT, open_query_embedder
 from maas.memory.query import SearchFilter
 from maas.memory.search import search
 from maas.memory.transfer.formats import BATCH_ROWS
+from maas.model_registry import open_embedder, open_model
+from maas.settings import Settings, load_settings
+from maas.settings.embeddings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models.calls import NoVector, QueryEmbedder
-from shared.models.registry import open_embedder, open_model
-from shared.settings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL, Settings, load_settings
 
 LIMIT = 50
 BUDGETS = (500, 2000, 8000)
@@ -91,12 +92,12 @@ async def measure(
     for conversation in conversations:
         families.setdefault(conversation.family, Family([])).conversations.append(conversation)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embedding_model}
+    environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embeddings.embedding_model}
     async with (
         open_database(dsn, 4, "maas bench") as db,
         open_query_embedder(db, open_embedder(settings), QUESTION_TIMEOUT) as questions,
     ):
-        if settings.embedding_model != NO_EMBEDDING_MODEL and questions is None:
+        if settings.embeddings.embedding_model != NO_EMBEDDING_MODEL and questions is None:
             raise MaasError("no_vectors", f"vectors need pgvector: {PGVECTOR_HINT}")
         with Progress(*columns, console=notes) as progress:
             with Processes(folder, dsn, settings, **environment) as processes:

@@ -17,9 +17,9 @@ from psycopg import sql
 from rich.console import Console
 
 from maas.cli.up import prepare_database
+from maas.settings import Settings
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres, acquire
-from shared.settings import Settings
 
 notes = Console(stderr=True, highlight=False)
 
@@ -51,12 +51,12 @@ def open_sandbox(settings: Settings) -> Iterator[Sandbox]:
     """A folder and a migrated database, in an embedded server or in that of DATABASE_URL. Raises MaasError."""
     with _folder() as folder, ExitStack() as stack:
         server: EmbeddedPostgres | None = None
-        if settings.database_url is None:
+        if settings.database.database_url is None:
             server = acquire(folder / "data", on_note=notes.print)
             stack.callback(server.close, wait=True)
             server_dsn = server.dsn
         else:
-            server_dsn = settings.database_url.get_secret_value()
+            server_dsn = settings.database.database_url.get_secret_value()
         dsn = stack.enter_context(_database(server_dsn, "template1"))
         prepare_database(dsn)
         yield Sandbox(folder, server_dsn, server, urlsplit(dsn).path.strip("/"))

@@ -28,9 +28,9 @@ from bench.sandbox import notes, server_version
 from bench.search_cases import against_small, at_once, by_size, large_users, ordinary_users
 from bench.searches import Scale
 from bench.tables import Tables, is_loaded, load, open_tables, sizes
+from maas.settings import Settings, load_settings
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.settings import Settings, load_settings
 
 LOGS, QUICK_LOGS, LEAST_LOGS = 1_000_000, 40_000, 1000
 SECONDS = 20.0  # of a series of searches, for a million logs; a smaller table gets less
@@ -97,8 +97,8 @@ async def measure(tables: Tables, corpus: Corpus, settings: Settings, cases: Seq
     with Progress(*columns, console=notes) as progress:
         result.figures["tables"] = await _fill(tables, corpus, progress)
         async with (
-            open_database(tables.small, settings.pool_size, "maas bench") as small,
-            open_database(tables.full, settings.pool_size, "maas bench") as full,
+            open_database(tables.small, settings.database.pool_size, "maas bench") as small,
+            open_database(tables.full, settings.database.pool_size, "maas bench") as full,
         ):
             seconds = SECONDS * min(1.0, max(0.005, corpus.logs / LOGS))
             measured = Scale(corpus, small, full, tables, seconds, result.curve)

@@ -33,9 +33,9 @@ from bench.processes import Processes
 from bench.report import console, percentile, print_table, write_json
 from bench.sandbox import notes, open_sandbox
 from maas.memory.transfer.formats import ImportedMessage
+from maas.settings import Settings, load_settings
 from shared.db import Database, connect, open_database
 from shared.errors import MaasError
-from shared.settings import Settings, load_settings
 
 MAAS = Path(sys.executable).parent / "maas"
 PEOPLE = Path(__file__).parent / "data" / "people.json"

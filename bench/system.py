@@ -15,9 +15,9 @@ from bench.http_load import Caller
 from bench.processes import Deadline, Processes, cpu_seconds, family_seconds, memory_mb
 from bench.report import Figure
 from bench.sandbox import Sandbox
+from maas.settings import Settings
 from shared.db import connect
 from shared.errors import MaasError
-from shared.settings import Settings
 
 TIMEOUT_S = 30.0
 UNFINISHED = "select exists (select from v_runs_current)"

@@ -17,10 +17,10 @@ from bench.corpus import Corpus, Exchange
 from bench.report import Figure
 from bench.sandbox import beside, notes, open_sandbox
 from maas.cli.up import prepare_database
+from maas.settings import Settings
 from shared.db import connect
 from shared.errors import MaasError
 from shared.postgres import acquire
-from shared.settings import Settings
 
 CHUNK = 2000
 TABLES = {
@@ -76,7 +76,7 @@ def open_tables(settings: Settings, keep: Path | None, logs: int) -> Iterator[Ta
             small, full = stack.enter_context(sandbox.database()), stack.enter_context(sandbox.database())
             yield Tables(small, full, sandbox.server.pid if sandbox.server else None)
             return
-        if settings.database_url is not None:
+        if settings.database.database_url is not None:
             raise MaasError("bad_parameter", "--keep names a folder for the embedded server; unset DATABASE_URL")
         server = acquire(keep, on_note=notes.print)
         stack.callback(server.close, wait=True)

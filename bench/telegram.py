@@ -15,7 +15,7 @@ import typer
 from bench.command import prepare_output, run_command
 from bench.report import Figure, hold_gates, machine, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
-from shared.settings import load_settings
+from maas.settings import load_settings
 from tests.chaos.telegram import rss_mb
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer

@@ -29,9 +29,9 @@ from bench.report import Figure, hold_gates, machine, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.system import Bench, System, free_port, open_system, wait_for_port
 from maas.engine.stages import Deps
+from maas.settings import load_settings
 from maas.tools.tool import Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 ROUNDS = 8
 DIALOGUES, QUICK_DIALOGUES = 100, 15

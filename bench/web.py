@@ -20,9 +20,9 @@ from playwright.sync_api import Page, sync_playwright
 from bench.command import prepare_output, run_command
 from bench.report import Figure, hold_gates, machine, percentile, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
+from maas.settings import load_settings
 from maas.users import LOCAL_USER
 from shared.errors import MaasError
-from shared.settings import load_settings
 from tests.browser.conftest import OPTIONS, chromium
 from tests.chaos.telegram import rss_mb
 from tests.stack import Stack

@@ -36,10 +36,10 @@ from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence, search
 from maas.memory.summaries import due_groups, list_memories, summaries_of_messages
 from maas.memory.transfer.formats import ImportedMessage
+from maas.settings import Settings, load_settings
+from maas.settings.models import ROLES
 from shared.db import Database, connect, open_database
 from shared.errors import MaasError
-from shared.query import query_texts
-from shared.settings import ROLES, Settings, load_settings
 from workers import compactor
 
 BEGIN = datetime(2025, 1, 1, 9, tzinfo=UTC)
@@ -198,7 +198,7 @@ async def _rows_read(dsn: str, user: UUID, ids: Sequence[UUID]) -> int:
         # These are two users; among thousands no scan of the table is tempting.
         await connection.execute("analyze lsm_storage; set enable_seqscan = off")
         plan = await connection.fetchval(
-            f"explain (analyze, format json) {query_texts()[queries.records]}", user, ids[:20], max(20 - len(ids), 0)
+            f"explain (analyze, format json) {queries.records.text}", user, ids[:20], max(20 - len(ids), 0)
         )
     finally:
         await connection.close()

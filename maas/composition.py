@@ -33,19 +33,20 @@ from maas.knowledge.embedding import keep_chunks_embedded
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import keep_erasing, keep_purging
 from maas.memory.search import keep_terms_counted
+from maas.model_registry import ModelCache, open_embedder, open_images, open_model
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages
+from maas.settings import Settings, load_settings
+from maas.settings.models import ROLES
+from maas.settings.variables import unknown_settings
 from maas.tools.openers import bind_openers
 from maas.user_secrets import UserSecrets
 from shared import log, tracing
 from shared.db import Database, open_database, wait_for_postgres
 from shared.errors import MaasError
 from shared.models import Embedder, Model
-from shared.models.registry import ModelCache, open_embedder, open_images, open_model
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
-from shared.settings import ROLES, Settings, load_settings
-from shared.variables import unknown_settings
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
 
 GARBAGE_THRESHOLD = 10_000  # new containers between two collections; Python's own is 700
@@ -74,12 +75,12 @@ def choose_background_tasks(
         "count_terms": partial(keep_terms_counted, deps.db),
         "erase": partial(keep_erasing, deps.db),
     }
-    if archivist.NAME in stages and deps.settings.compact_every:
+    if archivist.NAME in stages and deps.settings.engine.compact_every:
         tasks[compactor.NAME] = partial(compactor.keep_compacting, deps)
-    if (days := deps.settings.retention_days) is not None:
+    if (days := deps.settings.engine.retention_days) is not None:
         tasks["retention"] = partial(keep_purging, deps.db, days)
     if embedder is not None:
-        tasks["embed"] = EmbeddingBackfill(deps.db, embedder, deps.settings).run
+        tasks["embed"] = EmbeddingBackfill(deps.db, embedder, deps.settings.models).run
         tasks["embed_chunks"] = partial(keep_chunks_embedded, deps.db, embedder)
     return tasks
 
@@ -96,11 +97,13 @@ def open_models(cache: ModelCache, choose: Callable[[str], str | None]) -> dict[
 async def open_deps(db: Database, settings: Settings, embedder: Embedder | None) -> AsyncIterator[Deps]:
     """Open the dependencies of stages over an open database; close the embedder, too, at the end. Raises MaasError."""
     async with (
-        open_query_embedder(db, embedder, settings.embedding_timeout) as questions,
+        open_query_embedder(db, embedder, settings.embeddings.embedding_timeout) as questions,
         open_images(settings) as images,
         aclosing(ModelCache(settings, PROVIDERS)) as named,
     ):
-        models, fallbacks = (open_models(named, choose) for choose in (settings.role_model, settings.role_fallback))
+        models, fallbacks = (
+            open_models(named, choose) for choose in (settings.models.role_model, settings.models.role_fallback)
+        )
         yield Deps(
             db, settings, RoleModels(models, BuiltinModel(), fallbacks, named, images), questions, EventLog(db)
         )  # fmt: skip
@@ -109,8 +112,8 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
 def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
     """Add the tool runtime to `deps`. MCP servers are connected on first use. Raises MaasError."""
     settings = deps.settings
-    tools = load_tools(settings.tools, deps)
-    openers = bind_openers(load_openers(settings.tools, tools), deps)
+    tools = load_tools(settings.assistants.tools, deps)
+    openers = bind_openers(load_openers(settings.assistants.tools, tools), deps)
     servers = load_servers(settings, os.environ)
     toolbox = Toolbox(tools, servers, openers, UserSecrets(deps.db))
     return replace(deps, runtime=Runtime(toolbox)), toolbox
@@ -147,15 +150,15 @@ async def compact(
 
 def isolate(settings: Settings, postgres: PostgresUrls) -> Quarantine:
     """The command that executes quarantined runs: this program over the same database and with the same stages."""
-    stages = ["--stages", ",".join(settings.stages)] if settings.stages else []
+    stages = ["--stages", ",".join(settings.engine.stages)] if settings.engine.stages else []
     addresses = {"DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen}
     return Quarantine([sys.executable, str(PROGRAM), "--alone", *stages], addresses)
 
 
 async def orchestrate(settings: Settings, postgres: PostgresUrls, is_alone: bool) -> None:
     """Process runs until SIGTERM or SIGINT; wait for Postgres at the start. Raises MaasError for a wrong setting."""
-    stages = choose_stages(settings.stages)
-    with tracing.exporting(settings.otlp_endpoint, "maas-orchestrator"):
+    stages = choose_stages(settings.engine.stages)
+    with tracing.exporting(settings.diagnostics.otlp_endpoint, "maas-orchestrator"):
         opening = asyncio.create_task(
             wait_for_postgres(partial(open_orchestrator, settings, postgres, stages, is_alone))
         )
@@ -191,10 +194,10 @@ async def open_orchestrator(
         db = await stack.enter_async_context(
             open_database(
                 postgres.query,
-                settings.pool_size,
+                settings.database.pool_size,
                 "maas orchestrator",
-                min_size=settings.pool_size,
-                statement_timeout=settings.statement_timeout,
+                min_size=settings.database.pool_size,
+                statement_timeout=settings.database.statement_timeout,
             )
         )
         await db.check_pooler()
@@ -220,11 +223,11 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
     Raises MaasError.
     """
     settings = load_settings(**({"stages": stages} if stages is not None else {}))
-    log.configure(settings.log_level, settings.log_format)
+    log.configure(settings.diagnostics.log_level, settings.diagnostics.log_format)
     end_with_parent()
     close_to_others()
     logger = structlog.get_logger()
     for text in unknown_settings():
         logger.warning("unknown_setting", hint=text)
-    with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
+    with find_postgres(settings.database, lambda note: logger.info("postgres", note=note)) as postgres:
         uvloop.run(orchestrate(settings, postgres, is_alone))

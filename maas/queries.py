@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shared.query import Untyped, query_named
+from maas.named_queries import query_named
+from shared.query import Untyped
 
 
 def __getattr__(name: str) -> Untyped:

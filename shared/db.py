@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import asyncpg
@@ -19,8 +19,7 @@ from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
 from shared.group_commit import GroupCommit
 from shared.log import mask
-from shared.plugins import sql_folders
-from shared.query import SQL, AnyQuery, Args, Query, Row, Value, query_named, query_texts
+from shared.query import AnyQuery, Args, Query, Row, Value, own_query
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -72,14 +71,6 @@ def _statement_errors() -> Iterator[None]:
         yield
     except asyncpg.QueryCanceledError as error:
         raise SlowStatement from error
-
-
-@cache
-def schema_fingerprint() -> str:
-    """The hash of all files that a migrated database records; an argument of the query `is_migrated_to`."""
-    from shared.migrate import fingerprint  # its driver is slow to load, and this is called after an error only
-
-    return fingerprint(SQL, sql_folders())
 
 
 async def prepare(connection: asyncpg.Connection) -> None:
@@ -156,9 +147,9 @@ async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg
     """Set up a connection of the pool; generic plans, because most queries look up keys and cost less than planning."""
     await prepare(connection)
     await connection.execute("set plan_cache_mode = force_generic_plan")
-    await connection.execute(query_texts()["notice_dead_peer"])
+    await connection.execute(own_query("notice_dead_peer").text)
     if statement_timeout is not None:
-        await connection.execute(query_texts()["limit_statements"], str(round(statement_timeout * 1000)))
+        await connection.execute(own_query("limit_statements").text, str(round(statement_timeout * 1000)))
 
 
 async def _no_reset(_: asyncpg.Connection) -> None:
@@ -174,19 +165,19 @@ class Transaction:
 
     async def allow_long_statements(self) -> None:
         """Raise the timeout of the following statements to `LONG_STATEMENT_TIMEOUT_S`."""
-        await self.value(query_named("lift_limit_of_statements"))
+        await self.value(own_query("lift_limit_of_statements"))
         self._timeout = LONG_STATEMENT_TIMEOUT_S
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
-        row: Row | None = await self._connection.fetchrow(query_texts()[query], *args, timeout=self._timeout)
+        row: Row | None = await self._connection.fetchrow(query.text, *args, timeout=self._timeout)
         return row
 
     async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
-        return await self._connection.fetchval(query_texts()[query], *args, timeout=self._timeout)
+        return await self._connection.fetchval(query.text, *args, timeout=self._timeout)
 
     async def stream(self, query: Query[Row, *Args], *args: *Args, prefetch: int = 100) -> AsyncIterator[Row]:
         """Yield row after row, with `prefetch` rows at a time in memory."""
-        async for row in self._connection.cursor(query_texts()[query], *args, prefetch=prefetch):
+        async for row in self._connection.cursor(query.text, *args, prefetch=prefetch):
             yield row
 
 
@@ -213,7 +204,7 @@ class Database:
         """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions."""
         try:  # also around the opening of connections, which prepares statements
             async with self._pool.acquire() as one, self._pool.acquire() as other:
-                await _check_pooler(one, other, query_texts()["session"])
+                await _check_pooler(one, other, own_query("session").text)
         except UNKNOWN_STATEMENT as error:
             raise _no_prepared_statements() from error
         except asyncpg.PostgresConnectionError as error:
@@ -236,7 +227,7 @@ class Database:
 
     async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
         try:  # not _statement_errors, which costs as much as a short query's arguments
-            return await self._pool.fetch(query_texts()[query], *args)
+            return await self._pool.fetch(query.text, *args)
         except asyncpg.QueryCanceledError as error:
             raise SlowStatement from error
 
@@ -288,11 +279,11 @@ class Database:
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
         with _statement_errors():
-            return await self._pool.fetchrow(query_texts()[query], *args)
+            return await self._pool.fetchrow(query.text, *args)
 
     async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
         with _statement_errors():
-            return await self._pool.fetchval(query_texts()[query], *args)
+            return await self._pool.fetchval(query.text, *args)
 
     async def long_value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
         """Return the value of a statement over all data of a user, which may take minutes."""
@@ -323,7 +314,7 @@ class ReadOnlyDatabase(Database):
     async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
         with _statement_errors():
             async with self._pool.acquire() as connection, connection.transaction(readonly=True):
-                return list(await connection.fetch(query_texts()[query], *args))
+                return list(await connection.fetch(query.text, *args))
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
         async with self.transaction() as transaction:

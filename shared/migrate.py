@@ -21,7 +21,7 @@ from psycopg.rows import DictRow, dict_row
 
 from shared.errors import MaasError
 from shared.log import mask
-from shared.query import query_texts
+from shared.query import own_query
 
 LOCK_KEY = 0x6D616173
 LOCK_TIMEOUT_S = 120.0
@@ -124,7 +124,7 @@ def _baseline(files: Mapping[str, str]) -> str:
     """
     if any(map(_is_step, files)):
         return BASELINE_VERSION
-    statements = [re.sub(r"--[^\n]*|'\s*\n\s*'", "", text) for name, text in files.items() if not _is_recorded(name)]
+    statements = [re.sub(r"--[^\n]*|'[^\S\n]*+\n\s*+'", "", text) for name, text in files.items() if not _is_recorded(name)]
     return f"{BASELINE_VERSION} {_hash(' '.join(' '.join(statements).split()))}"
 
 
@@ -268,7 +268,7 @@ def _described(dsn: str, connection: Connection, name: str, text: str = "") -> I
 def _query(connection: Connection, name: str, *args: object) -> list[DictRow]:
     """Execute a query of `sql/queries`; return its rows, and none of a statement that returns nothing."""
     cursor = psycopg.RawCursor(connection, row_factory=dict_row)
-    cursor.execute(query_texts()[name].encode(), args or None)
+    cursor.execute(own_query(name).text.encode(), args or None)
     return cursor.fetchall() if cursor.description is not None else []
 
 

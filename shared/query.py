@@ -1,8 +1,8 @@
 """Named queries: their texts, and what a type checker knows of them.
 
-At run time a query is its name, and a row is an `asyncpg.Record`. Its types are in the stub beside the module that has
-the queries of a folder as attributes, such as `maas/queries.pyi`; there a type of Postgres, as `uuid`, stands for what
-asyncpg takes for an argument of that type.
+At run time a query is its name, which has its text, and a row is an `asyncpg.Record`. Its types are in the stub beside
+the module that has the queries of a folder as attributes, such as `maas/queries.pyi`; there a type of Postgres, as
+`uuid`, stands for what asyncpg takes for an argument of that type.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar, TypeVarTuple
+from typing import Any, Generic, Self, TypeAlias, TypeVar, TypeVarTuple
 from uuid import UUID
-
-from shared.plugins import installed
 
 SQL = Path(__file__).resolve().parent.parent / "sql"
 NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
@@ -30,7 +28,14 @@ _Element = TypeVar("_Element")
 
 
 class Query(str, Generic[Row_co, *Args]):
-    """The name of a query with rows of this type and arguments of those."""
+    """The name of a query with rows of this type and arguments of those; it has the query's text."""
+
+    text: str
+
+    def __new__(cls, name: str, text: str) -> Self:
+        query = super().__new__(cls, name)
+        query.text = text
+        return query
 
 
 class Value(Query[Row_co, *Args], Generic[Value_co, Row_co, *Args]):
@@ -42,11 +47,10 @@ Untyped: TypeAlias = Value[Any, Any, *tuple[Any, ...]]
 
 
 @cache
-def query_texts() -> Mapping[str, str]:
-    """The text of every query of sql/queries and of such folders of all plugins, by the name in its `-- name:` line."""
+def read_queries(folder: Path) -> Mapping[str, str]:
+    """The text of every query in the files of a folder, by the name in its `-- name:` line."""
     found: dict[str, str] = {}
-    folders = (SQL, *(plugin.folder / "sql" for plugin in installed().values()))
-    for path in (path for folder in folders for path in sorted((folder / "queries").glob("*.sql"))):
+    for path in sorted(folder.glob("*.sql")):
         parts = NAME.split(path.read_text(encoding="utf-8"))
         for name, text in zip(parts[1::2], parts[2::2], strict=True):
             if name in found:
@@ -55,11 +59,9 @@ def query_texts() -> Mapping[str, str]:
     return found
 
 
-def query_named(name: str) -> Untyped:
-    """The query of that name, without types. Raises AttributeError, as modules that have queries as attributes do."""
-    if name not in query_texts():
-        raise AttributeError(f"no query is named {name}")
-    return name  # type: ignore[return-value] # a query is its name
+def own_query(name: str) -> Untyped:
+    """The query of that name in sql/queries, without types."""
+    return Value(name, read_queries(SQL / "queries")[name])
 
 
 array: TypeAlias = Collection[_Element] | None

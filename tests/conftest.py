@@ -17,10 +17,10 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
+from maas.plugins import sql_folders
+from maas.settings import SUBJECTS
 from shared.migrate import migrate
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres, acquire
-from shared.settings import Settings
 from tests.databases import copy_of
 from tests.programs import SETTINGS
 from tests.skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
@@ -75,7 +75,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name not in SETTINGS and (name in PRIVATE or name.startswith(PRIVATE_PREFIXES)):
             monkeypatch.delenv(name)
-    monkeypatch.setitem(Settings.model_config, "env_file", None)
+    for kind in SUBJECTS.values():
+        monkeypatch.setitem(kind.model_config, "env_file", None)
 
 
 @pytest.fixture(scope="session")

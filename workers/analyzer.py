@@ -101,7 +101,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     prompt = (await read_prompts(deps.db, "Analyzer", version=version, language=language))["Analyzer"]
     found = await _recall(run, deps)
     if (
-        deps.settings.fast_path
+        deps.settings.answers.fast_path
         and found.is_empty
         and not await deps.db.rows(queries.recent_turns, run.user_id, run.seq, 1)
     ):
@@ -110,7 +110,13 @@ async def run(run: Run, deps: Deps) -> Outcome:
     shown = _within_budget(found.summaries)
     request, labels = await _request(run, deps, prompt, shown, found)
     choice, is_degraded = await ask_or_fall_back(
-        run, deps, NAME, prompt, request, lambda reply: parse_choice(reply, labels), deps.settings.analyzer_timeout
+        run,
+        deps,
+        NAME,
+        prompt,
+        request,
+        lambda reply: parse_choice(reply, labels),
+        deps.settings.models.analyzer_timeout,
     )
     chosen = labels.get(choice.label or "")
     result = await _decide(run, deps, choice, chosen, found) | ({"degraded": True} if is_degraded else {})
@@ -137,7 +143,7 @@ async def _request(
     }
     request = Request(
         role="Analyzer", messages=(), system=prompt.text, json_schema=SCHEMA, temperature=0.0,
-        max_tokens=MAX_REPLY_TOKENS, inputs=inputs,
+        max_tokens=MAX_REPLY_TOKENS, inputs=inputs, needs_thoughts=False,
     )  # fmt: skip
     now, zone = run.as_of or datetime.now(UTC), await zone_of(run, deps)
     line = partial(_whole_line, now=now) if is_filled("Analyzer", prompt.text) else partial(_line, zone=zone)

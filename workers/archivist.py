@@ -58,7 +58,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             return Outcome()
         return Outcome(record=await _summarize(run, deps, exchange), has_more=True)
     if run.as_of is None and run.conversation_id is not None:
-        await deps.db.value(queries.fold_conversation, run.conversation_id, deps.settings.history_rows, [])
+        await deps.db.value(queries.fold_conversation, run.conversation_id, deps.settings.answers.history_rows, [])
     logs: Sequence[_Log]
     if run.as_of:
         logs = await deps.db.rows(queries.recorded_exchange, run.id)
@@ -130,6 +130,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
         system=system,
         json_schema=SCHEMA,
         temperature=0.0,
+        needs_thoughts=False,
         max_tokens=800,
         inputs={
             "logs": [
@@ -141,7 +142,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
     )  # fmt: skip
     parse = parse_summary if is_by_rule else ExchangeReply(lines, before, request.inputs).parse
     (tags, summary), is_degraded = await ask_or_fall_back(
-        run, deps, NAME, prompt, request, parse, deps.settings.archivist_timeout, may_fail=False
+        run, deps, NAME, prompt, request, parse, deps.settings.models.archivist_timeout, may_fail=False
     )
     summary = with_mark(summary, merged(foreign(Origin.from_json(log["origins"])) for log in logs))
     return {"log_ids": [str(log["id"]) for log in logs], "tags": tags, "summary": summary, "degraded": is_degraded}

@@ -61,7 +61,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         needed = await offload(len(whole), tokens.count, whole)
         client = await offload(chars, _client_lines, draft, max(room - needed, room // 2))
         room -= await offload(len(client), tokens.count, client)
-    if deps.settings.fast_path and await offload(len(whole), tokens.fits, whole, room):
+    if deps.settings.answers.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=_with_memory(empty, client, whole))
     condense = _rewrite if is_filled("Assembler", draft.instruction) else _select
@@ -79,9 +79,9 @@ async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int)
     text = f"<memory>\n{offer.text}\n</memory>\n{await now_of(run, deps)}\n<query>\n{escape(draft.query)}\n</query>"
     request = Request(
         role="Assembler", system=draft.instruction, messages=(Message("user", text),), json_schema=SCHEMA,
-        temperature=0.0, max_tokens=MAX_REPLY_TOKENS, inputs={"labels": list(offer.labels)},
+        temperature=0.0, max_tokens=MAX_REPLY_TOKENS, inputs={"labels": list(offer.labels)}, needs_thoughts=False,
     )  # fmt: skip
-    budget = deps.settings.assembler_timeout
+    budget = deps.settings.models.assembler_timeout
     chosen, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, offer.parse, budget)
     kept = lines if chosen is None else offer.kept(chosen)
     return await offload(chars, condense, kept, room), is_degraded or chosen is None
@@ -166,8 +166,9 @@ async def _rewrite(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int
         temperature=0.0,
         max_tokens=MAX_WHOLE_REPLY_TOKENS,
         inputs={"memory": memory, "max_tokens": room},
+        needs_thoughts=False,
     )
-    budget = deps.settings.assembler_timeout
+    budget = deps.settings.models.assembler_timeout
     condensed, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, _parse_text, budget)
     chars = sum(map(len, memory)) + len(condensed)
     return await offload(chars, _trim, defuse(condensed), draft, room), is_degraded

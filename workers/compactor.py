@@ -61,7 +61,7 @@ class GroupCalls:
 async def keep_compacting(deps: Deps) -> None:
     """Merge due groups until cancelled. After each it sleeps for as long as the merge took, to leave time to runs."""
     while True:
-        await asyncio.sleep(deps.settings.compact_every * (0.5 + random.random()))
+        await asyncio.sleep(deps.settings.engine.compact_every * (0.5 + random.random()))
         for group in await _batch(deps):
             started = time.monotonic()
             await merge_or_log(deps, group)
@@ -140,7 +140,7 @@ async def _summarize(
     texts = ((f"{child.since}", f"{child.until}", child.text) for child in children)
     records = DayRecords.of(texts, MAX_INPUT_CHARS, MIN_RECORD_CHARS)
     limit = word_limit(level, sum(child.messages for child in children), len(records.days))
-    prompt = (await read_prompts(deps.db, "Compactor", language=deps.settings.prompt_language))["Compactor"]
+    prompt = (await read_prompts(deps.db, "Compactor", language=deps.settings.answers.prompt_language))["Compactor"]
     is_one_message = is_filled("Compactor", prompt.text)
     lines = "\n".join(f"[{day}] {escape(text)}" for day, text in records.lines)
     if is_one_message:
@@ -160,12 +160,13 @@ async def _summarize(
         system=system,
         json_schema=fields_of(["summary"] if is_one_message else records.fields),
         temperature=0.0,
+        needs_thoughts=False,
         max_tokens=limit * TOKENS_PER_WORD + TOKENS_PER_DAY * len(records.days),
         inputs={"records": [{"day": day, "text": text} for day, text in records.lines], "limit": limit},
     )
     reply = MergedReply(records, limit)
     (merged_text, left_out), is_degraded = await ask_or_fall_back(
-        calls, deps, NAME, prompt, request, reply.parse, deps.settings.archivist_timeout, may_fail=False
+        calls, deps, NAME, prompt, request, reply.parse, deps.settings.models.archivist_timeout, may_fail=False
     )
     calls.days = len(records.days)
     calls.left_out = () if is_degraded else left_out

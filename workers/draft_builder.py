@@ -148,7 +148,7 @@ class Sources:
 
 def _line_of(hit: Hit, deps: Deps) -> str:
     return message_line(
-        f"{local(hit.occurred_at, deps.settings.zone):%Y-%m-%d}", hit.speaker, hit.text, origins=hit.origins
+        f"{local(hit.occurred_at, deps.settings.engine.zone):%Y-%m-%d}", hit.speaker, hit.text, origins=hit.origins
     )
 
 
@@ -168,7 +168,7 @@ async def _summary_lines(
 ) -> list[str]:
     """Return the chosen summary, behind the corrections of what it says."""
     summary_id, score = UUID(str(chosen["lsm_record_id"])), chosen["relevance_score"]
-    replacements = Replacements(deps.db, run.user_id, deps.settings.zone, run.as_of)
+    replacements = Replacements(deps.db, run.user_id, deps.settings.engine.zone, run.as_of)
     corrected = await replacements.of_summary(summary_id) if has_corrections else CorrectedSummary(())
     lines = [
         sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}, hit.origins)
@@ -186,7 +186,7 @@ async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) 
     Where the Analyzer's model asked for no memory, only messages that answer the query are returned.
     """
     analysis = run.analysis or {}
-    zone, db = deps.settings.zone, deps.db
+    zone, db = deps.settings.engine.zone, deps.db
     filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, scope=analysis.get("time_scope"), zone=zone)
     only: frozenset[UUID] | None = None
     try:
@@ -253,7 +253,7 @@ class _Inputs:
 
 
 async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
-    db, count, conversation_id = deps.db, deps.settings.history_rows, run.conversation_id
+    db, count, conversation_id = deps.db, deps.settings.answers.history_rows, run.conversation_id
     rows = await db.grouped_rows(queries.draft_inputs, run.id, run.user_id, run.seq, 0 if conversation_id else count)
     turns: Sequence[queries.RecentMessagesRow | queries.DraftInputsRow] = [row for row in rows if row["kind"] == "turn"]
     if conversation_id is not None:
@@ -262,14 +262,14 @@ async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
     run.log.memory_reasons.update(row["content"] for row in rows if row["kind"] == "archive")
     stored = next((row["client"] for row in rows if row["kind"] == "client"), None)
     client = await without_known_messages(db, run.id, run.user_id, stored)
-    messages = [RecentMessage.from_row(row, deps.settings.zone) for row in turns]
+    messages = [RecentMessage.from_row(row, deps.settings.engine.zone) for row in turns]
     corrections: list[Hit] = []
     has_corrections = any(row["kind"] == "corrected" for row in rows)
     if has_corrections:
-        replacements = Replacements(db, run.user_id, deps.settings.zone, run.as_of)
+        replacements = Replacements(db, run.user_id, deps.settings.engine.zone, run.as_of)
         messages, notes, corrections = await replacements.mark(messages, notes)
     marks = next((row["client"] for row in rows if row["kind"] == "marks"), None)
-    has_marks = deps.settings.marks if marks is None else marks is True
+    has_marks = deps.settings.answers.marks if marks is None else marks is True
     return _Inputs(messages, notes, client, corrections, has_corrections, has_marks)
 
 
@@ -296,7 +296,9 @@ async def _recent(
         unfolded = {message.run_id for message in cut if message.run_id is not None and not message.is_folded} - folded
         if run.as_of is not None or not unfolded:
             return (*before, *sources.number(lines, messages), *after)
-        await deps.db.value(queries.fold_conversation, run.conversation_id, deps.settings.history_rows, list(unfolded))
+        await deps.db.value(
+            queries.fold_conversation, run.conversation_id, deps.settings.answers.history_rows, list(unfolded)
+        )
         folded |= unfolded
 
 

@@ -121,8 +121,8 @@ async def _to_request(payload: Payload, run: Run, deps: Deps) -> Request:
         role="FinalResponder",
         system=shown.system_text(),
         messages=(Message("user", payload.query),),
-        temperature=deps.settings.temperature,
-        max_tokens=deps.settings.max_tokens,
+        temperature=deps.settings.answers.temperature,
+        max_tokens=deps.settings.answers.max_tokens,
         inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
     )
 
@@ -174,9 +174,11 @@ async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, ev
 
 async def _ask_model(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
     # The built-in model answers in one piece: no text could be sent before the answer.
-    is_streamed = deps.settings.stream and not deps.is_by_rule("FinalResponder")
+    is_streamed = deps.settings.answers.stream and not deps.is_by_rule("FinalResponder")
     stream = events if is_streamed else None
-    timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
+    timeout_s = run.time_limit(
+        deps.settings.models.responder_timeout, deps.settings.models.role_attempt_timeout(request.role)
+    )
     request = await with_now(request, run, deps)
     async with debug_log().span(3, "session", {"routing": "plain"}):
         return await ask(run, deps, NAME, prompt, request, timeout_s, stream)

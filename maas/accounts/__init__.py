@@ -13,10 +13,10 @@ from uuid import UUID
 
 from maas import queries
 from maas.accounts.alphabets import looks_like_another
+from maas.settings.access import AccessSettings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
-from shared.settings import Settings
 from shared.text import is_blank
 
 MAX_EMAIL_CHARS, MAX_NAME_CHARS = 254, 200
@@ -80,7 +80,7 @@ def hash_token(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
-async def signing_secret(db: Database, settings: Settings) -> str:
+async def signing_secret(db: Database, settings: AccessSettings) -> str:
     """Return the secret that signs access tokens: MAAS_JWT_SECRET, or the one that the database holds."""
     if settings.jwt_secret is not None:
         return settings.jwt_secret.get_secret_value()

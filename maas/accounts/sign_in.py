@@ -21,9 +21,9 @@ from maas.accounts import (
     signing_secret,
 )
 from maas.accounts.passwords import PasswordHasher
+from maas.settings.access import AccessSettings
 from shared.db import Database
 from shared.errors import MaasError
-from shared.settings import Settings
 
 FRESH_S = 300.0
 REUSE_GRACE_S = 10.0  # two tabs may refresh with the same token at the same moment
@@ -64,7 +64,7 @@ class SignIn:
     """Accounts and sessions of one server process. Errors are MaasErrors with the codes of GoTrue."""
 
     def __init__(
-        self, db: Database, settings: Settings, hasher: PasswordHasher, clock: Callable[[], float] = time.time
+        self, db: Database, settings: AccessSettings, hasher: PasswordHasher, clock: Callable[[], float] = time.time
     ) -> None:
         self._db = db
         self._settings = settings

@@ -142,7 +142,7 @@ async def _execute(
     call = _call_of(row)
     permissions = Permissions(frozenset({name}), "ask", 1, approved_fingerprints(tool, call))
     context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
-    via = deps.settings.tools_via
+    via = deps.settings.assistants.tools_via
     executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, via)
     await calls.announce(call)
     (result,) = await executor.run([call])
@@ -218,12 +218,12 @@ async def _ask_model(
         role="FinalResponder",
         system=prompt.text,
         messages=(Message("user", text),),
-        temperature=deps.settings.temperature if temperature is None else temperature,
-        max_tokens=(definition.limits.tokens if definition else None) or deps.settings.max_tokens,
+        temperature=deps.settings.answers.temperature if temperature is None else temperature,
+        max_tokens=(definition.limits.tokens if definition else None) or deps.settings.answers.max_tokens,
         inputs={"user_query": call, "memory": []},
     )
-    deadline = monotonic() + deps.settings.responder_timeout
-    is_streamed = deps.settings.stream and (definition is None or definition.stream)
+    deadline = monotonic() + deps.settings.models.responder_timeout
+    is_streamed = deps.settings.answers.stream and (definition is None or definition.stream)
     reply = await ResponderModel(run, deps, prompt, deadline, events if is_streamed else None).ask(request)
     return clean(reply.text).strip()
 

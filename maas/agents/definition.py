@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from maas.agents.collector import Collector, Word
 from maas.agents.optional_slots import TOOL as OPTIONAL_TOOL
+from maas.model_registry import check_access
 from maas.prompting.variants import Variant, choose_variant
+from maas.settings import Settings
+from maas.settings.variables import variables
 from maas.tools.executor import MAX_CALLS
 from maas.tools.tool import Mode, Toolset
 from shared.errors import MaasError, problems_of
-from shared.models.registry import check_access
-from shared.settings import Settings
-from shared.variables import variables
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=50)]

@@ -41,7 +41,7 @@ async def execute_own_call(
     limit, nested = definition.limits.calls, definition.nested_tools(tools)
     permissions = Permissions(allowed, mode or definition.default_mode, limit, nested=nested)
     context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
-    via = deps.settings.tools_via
+    via = deps.settings.assistants.tools_via
     executor = Executor(
         tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, via, nested=calls
     )

@@ -66,7 +66,7 @@ async def open_assistant(run: Run, deps: Deps, request: Request) -> tuple[Defini
     if limits.tokens is not None:
         request = replace(request, max_tokens=limits.tokens)
     if limits.attempt_seconds is not None:
-        settings = deps.settings.model_copy(update={"responder_attempt_timeout": limits.attempt_seconds})
+        settings = deps.settings.replace(responder_attempt_timeout=limits.attempt_seconds)
         deps = replace(deps, settings=settings)
     return definition, deps, request
 
@@ -165,8 +165,8 @@ class Runtime:
         """
         if events is None:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
-        seconds = run.time_limit(definition.limits.seconds, deps.settings.role_attempt_timeout(request.role))
-        listener = events if deps.settings.stream and definition.stream else None
+        seconds = run.time_limit(definition.limits.seconds, deps.settings.models.role_attempt_timeout(request.role))
+        listener = events if deps.settings.answers.stream and definition.stream else None
         run.log.language = definition.language
         model = ResponderModel(run, deps, prompt, monotonic() + seconds, listener)
         try:

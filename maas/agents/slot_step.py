@@ -124,7 +124,7 @@ class SlotStep:
         permissions = Permissions(names, mode, definition.limits.calls, unasked=unasked)
         models = RunModels(run, deps, deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, {"session": session}, models=models)
-        via = deps.settings.tools_via
+        via = deps.settings.assistants.tools_via
         executor = Executor(tools, permissions, context, calls.count, record, calls.ledger, domains, via)
         executor = executor.narrowed(agent_of(collector), names)
         return cls(definition, collector, session, executor, calls, tools, run, deps, events)

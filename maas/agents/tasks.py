@@ -154,7 +154,7 @@ class TaskWork:
             self.run.user_id, self.run.id, self.run.conversation_id, models=RunModels(self.run, self.deps)
         )
         ledger = StepLedger(self.deps.db, self.run, step)
-        via = self.deps.settings.tools_via
+        via = self.deps.settings.assistants.tools_via
         executor = Executor(
             self.tools, permissions, context, ledger.count, self.calls.record, ledger, self.domains, via
         )
@@ -181,13 +181,13 @@ class TaskWork:
             role="FinalResponder",
             system=prompt.text,
             messages=(Message("user", text),),
-            temperature=deps.settings.temperature,
-            max_tokens=deps.settings.max_tokens,
+            temperature=deps.settings.answers.temperature,
+            max_tokens=deps.settings.answers.max_tokens,
             inputs={"user_query": step.prompt, "memory": []},
         )
         try:
             request = await with_now(request, run, deps)
-            reply = await ask(run, deps, STAGE, prompt, request, deps.settings.responder_timeout)
+            reply = await ask(run, deps, STAGE, prompt, request, deps.settings.models.responder_timeout)
         except MaasError as error:
             log.warning("step_failed", step=step.number, cause=str(error))
             return refused("failed", failure_message(error)), "failed"

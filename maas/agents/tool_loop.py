@@ -18,6 +18,7 @@ from maas.engine.drafts import Payload
 from maas.engine.events import RunEvents
 from maas.engine.run import LostRun, Run
 from maas.engine.stages import Deps, Prompt
+from maas.model_options import options_of
 from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
@@ -35,7 +36,6 @@ from shared import tokens
 from shared.db import Database
 from shared.models import Message, Reply, Request, ToolCall, spec_of
 from shared.models.calls import StreamListener
-from shared.models.options import options_of
 from shared.text import clean, is_blank
 
 STAGE = "final_responder"
@@ -189,7 +189,7 @@ class AnswerContext:
         Memory makes room for them; they take at most MAX_CONTEXT_TOKENS, and are cut evenly.
         """
         provider = deps.models["FinalResponder"].provider
-        room = payload.room(tokens.within(deps.settings.payload_tokens, provider))
+        room = payload.room(tokens.within(deps.settings.answers.payload_tokens, provider))
         provided = ""
         if self.provided:
             limit = min(tokens.within(MAX_CONTEXT_TOKENS, provider), room) - CONTEXT_TAG_TOKENS
@@ -220,7 +220,7 @@ class AnswerContext:
         models = RunModels(run, self.model.deps, self.model.deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
         counted, recorded = count or self.calls.count, record or self.calls.record
-        via, nested = self.model.deps.settings.tools_via, self.calls if record is None else None
+        via, nested = self.model.deps.settings.assistants.tools_via, self.calls if record is None else None
         return Executor(tools, permissions, context, counted, recorded, ledger, self.domains, via, nested)
 
     async def run_tool_loop(

@@ -18,7 +18,9 @@ from maas.agents.definition import Definition, bad_assistant, read_definition
 from maas.agents.runtime import Toolbox
 from maas.assistants import mentor
 from maas.engine.stages import Deps
+from maas.plugins import VARIABLE, Plugin, active, events_of_plugins, installed
 from maas.prompting.prompts import read_prompts
+from maas.settings import Settings
 from maas.tools.mcp_client import McpServer, read_servers
 from maas.tools.openers import Opener
 from maas.tools.schema import wrong_tool
@@ -26,8 +28,6 @@ from maas.tools.tool import Tool, Toolset
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.log import mask
-from shared.plugins import VARIABLE, Plugin, active, events_of_plugins, installed
-from shared.settings import Settings
 from shared.text import shorten
 
 MAX_REASON_CHARS = 500
@@ -140,7 +140,7 @@ def load_servers(settings: Settings, environment: Mapping[str, str]) -> tuple[Mc
 
     Raises MaasError('bad_setting').
     """
-    configured = read_servers(settings.mcp_servers, environment)
+    configured = read_servers(settings.assistants.mcp_servers, environment)
     names = {server.name for server in configured}
     own = [one for plugin in active() if plugin.servers is not None for one in plugin.load(plugin.servers)(settings)]
     return (*configured, *(one for one in own if one.name not in names))
@@ -210,7 +210,9 @@ async def _check(deps: Deps, definition: Definition, known: Toolset) -> None:
     roles += [("variants", one.role_prompt) for one in definition.variants]
     for field, role in roles:
         try:
-            await read_prompts(deps.db, role, language=definition.prompt_language or deps.settings.prompt_language)
+            await read_prompts(
+                deps.db, role, language=definition.prompt_language or deps.settings.answers.prompt_language
+            )
         except MaasError as error:
             raise bad_assistant(definition.name, f"{field}: {error.message}") from error
 

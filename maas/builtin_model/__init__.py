@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from maas.builtin_model import analyzer, assembler, responder, summaries
+from maas.model_registry import ModelFactory
+from maas.settings import Settings
 from shared.errors import MaasError
 from shared.models import Model, ModelError, Piece, Reply, Request
-from shared.models.registry import ModelFactory
-from shared.settings import Settings
 from shared.text import clean, offload
 
 _ROLES: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -60,5 +60,5 @@ def _open(name: str, settings: Settings) -> Model:
     return BuiltinModel()
 
 
-# For `shared.models.registry.open_model`, which knows only the providers of the network.
+# For `maas.model_registry.open_model`, which knows only the providers of the network.
 PROVIDERS: Mapping[str, ModelFactory] = {BuiltinModel.provider: _open}

@@ -179,7 +179,7 @@ def _load(name: str | None) -> Any:
 
 def commands_of_plugins() -> list[Entry]:
     """The commands of the plugins that are on. Raises MaasError."""
-    from shared.plugins import active  # takes a moment, and most commands are ours
+    from maas.plugins import active  # takes a moment, and most commands are ours
 
     return [Entry(one.name, f"{plugin.package}.{one.part}", one.help) for plugin in active() for one in plugin.commands]
 

@@ -6,11 +6,11 @@ import math
 import re
 
 from maas import queries
+from maas.settings import Settings
+from maas.settings.models import attempt_setting, budget_setting
+from maas.settings.profiles import BUILTIN_MODEL
+from maas.settings.sources import PREFIX
 from shared.db import Database
-from shared.model_profiles import BUILTIN_MODEL
-from shared.model_settings import attempt_setting, budget_setting
-from shared.plugin_settings import PREFIX
-from shared.settings import Settings
 
 MIN_CALLS = 3
 MIN_FAILED_SHARE = 0.5
@@ -41,7 +41,7 @@ def _sentence(row: queries.CallFailuresRow, settings: Settings) -> str:
         return f"{row['failures']} of {who} failed, the last because {cause}"
     within = _WITHIN.search(row["last_error"])
     seconds = float(within[1]) if within else row["seconds"]
-    budget: float = getattr(settings, budget_setting(role).removeprefix(PREFIX).lower())
+    budget: float = getattr(settings.models, budget_setting(role).removeprefix(PREFIX).lower())
     setting = budget_setting(role) if seconds > budget * BUDGET_SHARE else attempt_setting(role)
     text = f"{row['timeouts']} of {who} ended at {seconds:.3g} s: set {setting}={_rounded(seconds * TIMEOUT_FACTOR)}"
     if role == "FinalResponder":

@@ -24,25 +24,21 @@ from maas.cli.model_probes import describe_price, probe_models
 from maas.cli.output import Table, note, show, styled, write
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
+from maas.model_registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
+from maas.plugins import active, installed, load_parts, sql_folders
 from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
+from maas.settings import Settings, load_settings
+from maas.settings.models import ROLES, attempt_setting
+from maas.settings.profiles import PROFILES
+from maas.settings.variables import names_in_file, unknown_settings, variables
 from maas.tools.mcp_client import McpServer
 from maas.tools.tool import Toolset
 from shared import log
 from shared.db import Database, open_database
 from shared.errors import Advice, MaasError
 from shared.migrate import pending
-from shared.model_profiles import PROFILES
-from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
-from shared.plugins import active, installed, load_parts, sql_folders
 from shared.postgres import PostgresUrls, find_postgres
 from shared.query import SQL
-from shared.settings import (
-    ROLES,
-    Settings,
-    attempt_setting,
-    load_settings,
-)
-from shared.variables import names_in_file, unknown_settings, variables
 
 OLDEST_POSTGRES = 150000
 MAX_NAMED_LOGINS = 5
@@ -72,15 +68,15 @@ def doctor(
 ) -> None:  # fmt: skip
     """Print failed checks, settings and passed checks; exit status 1 if a check fails. Raises MaasError."""
     settings = load_settings()
-    log.configure("error", settings.log_format)
+    log.configure("error", settings.diagnostics.log_format)
     servers = load_servers(settings, environ)
     if dsn:
-        with find_postgres(settings, note) as postgres:
+        with find_postgres(settings.database, note) as postgres:
             write(postgres.query)
         return
     results = [CheckResult(False, f"settings: {text}") for text in unknown_settings()]
     try:
-        with find_postgres(settings, note) as postgres:
+        with find_postgres(settings.database, note) as postgres:
             results += uvloop.run(_check_all(settings, postgres, servers, live))
     except MaasError as error:
         results.append(CheckResult(False, f"database: {error.message}"))
@@ -182,7 +178,9 @@ class _Checks:
         if not await self.db.value(queries.schema_is_there):
             raise MaasError("no_schema", "there are none yet; run `maas migrate`")
         try:
-            read = await read_prompts(self.db, *BUILT_IN_ROLES, "Mentor", language=self.settings.prompt_language)
+            read = await read_prompts(
+                self.db, *BUILT_IN_ROLES, "Mentor", language=self.settings.answers.prompt_language
+            )
         except MaasError as error:
             raise MaasError(error.code, f"{error.message}, or run `maas migrate`") from error
         return ", ".join(f"{one.role} v{one.version}" for _, one in sorted(read.items()))
@@ -204,15 +202,15 @@ class _Checks:
 
     async def models(self) -> str:
         for role in ROLES:
-            model = open_model(self.settings.role_model(role), self.settings, PROVIDERS, role)
+            model = open_model(self.settings.models.role_model(role), self.settings, PROVIDERS, role)
             await model.close()
-        await self._check_prices({self.settings.role_model(role) for role in ROLES})
-        models = ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+        await self._check_prices({self.settings.models.role_model(role) for role in ROLES})
+        models = ", ".join(f"{role} {self.settings.models.role_model(role)}" for role in ROLES)
         return f"{models}; profile {self.settings.profile}"
 
     async def _check_prices(self, models: set[str]) -> None:
         """Raises Advice if there is a budget in dollars and one of these models has no price: it would count as 0."""
-        if self.settings.user_daily_dollars is None or not await self.db.value(queries.schema_is_there):
+        if self.settings.budgets.user_daily_dollars is None or not await self.db.value(queries.schema_is_there):
             return
         for model in sorted(models):
             provider, _, name = model.partition(":")
@@ -232,7 +230,7 @@ class _Checks:
     async def attempt_timeout(self) -> str:
         """Raises Advice if a model is so slow, by its latest answers, that a long one would be cut off."""
         settings = self.settings
-        timeout, max_tokens = settings.role_attempt_timeout("FinalResponder"), settings.max_tokens
+        timeout, max_tokens = settings.models.role_attempt_timeout("FinalResponder"), settings.answers.max_tokens
         rows = await self.db.rows(queries.answer_speeds) if await self.db.value(queries.schema_is_there) else []
         for row in rows:
             needed = max_tokens / row["speed"]
@@ -261,7 +259,7 @@ class _Checks:
         await embedder.close()
         model = f"{embedder.provider}:{embedder.name}"
         if not await self.db.value(queries.vectors_are_there):
-            if self.settings.has_default_embedding_model:
+            if self.settings.embeddings.has_default_embedding_model:
                 raise Advice("no_vectors", f"search is by words: {PGVECTOR_HINT}")
             raise MaasError("no_vectors", f"{model} cannot be used without pgvector: {PGVECTOR_HINT}")
         row = await self.db.row(queries.fill, model)

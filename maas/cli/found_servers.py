@@ -12,10 +12,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from maas.settings import Settings
+from maas.settings.models import ROLES
+from maas.settings.profiles import BUILTIN_MODEL
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, Kind, LocalServer, is_loopback
-from shared.model_profiles import BUILTIN_MODEL
-from shared.settings import ROLES, Settings
 
 MAX_WAIT_S = 0.3
 TIMEOUT_S = 0.25
@@ -31,7 +32,7 @@ class ServerSearch:
     def __init__(self, settings: Settings) -> None:
         self._deadline = time.monotonic() + MAX_WAIT_S
         self._models: dict[Kind, str] = {}
-        uses_no_model = {settings.role_model(role) for role in ROLES} == {BUILTIN_MODEL}
+        uses_no_model = {settings.models.role_model(role) for role in ROLES} == {BUILTIN_MODEL}
         self._threads = [
             Thread(target=self._ask, args=(SERVERS[kind], url), daemon=True)
             for kind, url in (_addresses(settings) if uses_no_model else ())
@@ -68,11 +69,11 @@ def _addresses(settings: Settings) -> Iterator[tuple[Kind, str]]:
     for kind in _PATHS:
         server = SERVERS[kind]
         try:
-            configured = settings.server_url(kind)
+            configured = settings.providers.server_url(kind)
         except MaasError:
             configured = server.url
         url = configured if is_loopback(configured) else server.url
-        if not url.endswith(f":{settings.port}"):  # where MaaS listens itself
+        if not url.endswith(f":{settings.http.port}"):  # where MaaS listens itself
             yield kind, url
 
 

@@ -12,11 +12,11 @@ import uvloop
 
 from maas import queries, users
 from maas.cli.output import note
+from maas.settings import Settings, load_settings
 from shared import log
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.postgres import find_postgres
-from shared.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from maas.agents.runtime import Toolbox
@@ -61,7 +61,7 @@ def with_database(
 ) -> Result:
     """Run `work` against the configured database; before, note that `command` uses data of a user. Raises MaasError."""
     settings = load_settings()
-    log.configure("error", settings.log_format)
+    log.configure("error", settings.diagnostics.log_format)
 
     async def run(dsn: str) -> Result:
         async with open_database(dsn, 4, "maas command", kind=kind) as db:
@@ -70,7 +70,7 @@ def with_database(
             await note_user(db, command, user_id)
             return await work(db, settings)
 
-    with find_postgres(settings, note) as postgres:
+    with find_postgres(settings.database, note) as postgres:
         return uvloop.run(run(postgres.query))
 
 

@@ -12,10 +12,10 @@ import typer
 from maas import queries, users
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, note, show, write
+from maas.settings import Settings
 from maas.users import get_or_create_user
 from shared.db import Database
 from shared.errors import MaasError
-from shared.settings import Settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
 _RATE = re.compile(r"([1-9][0-9]{0,6})(/min)?", re.ASCII)
@@ -74,21 +74,21 @@ def revoke(
 
 async def describe_access(db: Database, settings: Settings) -> str:
     """The clients that may call over HTTP. Raises MaasError('no_key') if there can be none."""
-    if settings.auth == "none":
+    if settings.access.auth == "none":
         return "all clients on this machine (MAAS_AUTH=none)"
     rows = await users.list_keys(db) if await db.value(queries.schema_is_there) else []
     active = sum(row["state"] == "active" for row in rows)
-    if settings.auth == "keys":
+    if settings.access.auth == "keys":
         if not active:
             raise MaasError("no_key", "MAAS_AUTH=keys and there is no active key; create one: `maas keys create NAME`")
         return f"clients with one of the {active} active keys (MAAS_AUTH=keys)"
-    if settings.auth == "local":
+    if settings.access.auth == "local":
         people = await db.value(queries.count_accounts) if await db.value(queries.schema_is_there) else 0
         return (
-            f"{people} people who sign in with email and password (MAAS_AUTH=local, sign-up is {settings.signup}), and "
-            f"clients with one of the {active} active keys"
+            f"{people} people who sign in with email and password (MAAS_AUTH=local, sign-up is "
+            f"{settings.access.signup}), and clients with one of the {active} active keys"
         )
-    signer = "MAAS_JWT_SECRET" if settings.jwt_secret else "a key of MAAS_JWKS_URL"
+    signer = "MAAS_JWT_SECRET" if settings.access.jwt_secret else "a key of MAAS_JWKS_URL"
     return f"clients with a token signed by {signer} (MAAS_AUTH=jwt), or with one of the {active} active keys"
 
 

@@ -18,10 +18,10 @@ from maas.knowledge.ingestion import Added, ingest_files, new_track_id
 from maas.knowledge.search import Found, Mode, search_knowledge
 from maas.memory.embeddings import open_query_embedder
 from maas.memory.erase import answers_from, forget_origin
+from maas.model_registry import open_embedder
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
-from shared.models.registry import open_embedder
-from shared.settings import Settings
 from shared.text import one_line, shorten
 
 MAX_SHOWN = 1000
@@ -57,7 +57,7 @@ def add(
         with progress_bar() as progress:
             task = progress.add_task("files read", total=len(found))
             return await ingest_files(
-                db, owner, found, track_id=track_id, max_bytes=settings.knowledge_bytes,
+                db, owner, found, track_id=track_id, max_bytes=settings.uploads.knowledge_bytes,
                 on_done=lambda _: progress.advance(task),
             )  # fmt: skip
 
@@ -129,7 +129,7 @@ def search(
     user_id = read_uuid(user, "--user")
 
     async def find(db: Database, settings: Settings) -> Found:
-        async with open_query_embedder(db, open_embedder(settings), settings.embedding_timeout) as embedder:
+        async with open_query_embedder(db, open_embedder(settings), settings.embeddings.embedding_timeout) as embedder:
             return await search_knowledge(db, user_id, query, mode=chosen, limit=limit, query_embedder=embedder)
 
     found = with_database(find, command="knowledge search", user_id=user_id)

@@ -29,11 +29,11 @@ from maas.memory.search import Hit, search
 from maas.memory.transfer.export import PARTS, write_export
 from maas.memory.transfer.formats import is_export
 from maas.memory.transfer.import_ import import_batch, import_file, read_staged, stage_file
+from maas.model_registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Embedder
-from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder
-from shared.settings import Settings
 from shared.text import one_line, shorten
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def search_memory(
     user_id = read_uuid(user, "--user")
 
     async def find(db: Database, settings: Settings) -> list[tuple[datetime, Hit]]:
-        zone = settings.zone
+        zone = settings.engine.zone
         moments = (_in_zone(zone, as_of), _in_zone(zone, since), _in_zone(zone, until))
         filters = SearchFilter(MAX_SEQ, *moments, tags=tag, scope=scope, zone=zone)
-        async with open_query_embedder(db, open_embedder(settings), settings.embedding_timeout) as questions:
+        async with open_query_embedder(db, open_embedder(settings), settings.embeddings.embedding_timeout) as questions:
             hits = await search(db, user_id, question, limit=limit, filters=filters, query_embedder=questions)
         return [(local(hit.occurred_at, zone), hit) for hit in hits]
 
@@ -267,7 +267,7 @@ def embed(
 
 async def _embed_all(db: Database, settings: Settings) -> None:
     embedder = await _open_embedder(db, settings)
-    backfill = EmbeddingBackfill(db, embedder, settings)
+    backfill = EmbeddingBackfill(db, embedder, settings.models)
     try:
         before = await _counts(db, backfill.model)
         with progress_bar() as progress:
@@ -294,7 +294,7 @@ async def _fill(backfill: EmbeddingBackfill, advance: Callable[[int], None]) -> 
 
 async def _prune(db: Database, settings: Settings) -> None:
     embedder = await _open_embedder(db, settings)
-    model = EmbeddingBackfill(db, embedder, settings).model
+    model = EmbeddingBackfill(db, embedder, settings.models).model
     await embedder.close()
     total = 0
     while deleted := await db.value(queries.prune_embeddings, model, PRUNE_BATCH_ROWS):

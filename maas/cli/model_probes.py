@@ -11,14 +11,16 @@ import asyncpg
 
 from maas import queries
 from maas.builtin_model import PROVIDERS
+from maas.model_registry import lacks_default_embedder, open_embedder, open_model
+from maas.settings import Settings
+from maas.settings.embeddings import NO_EMBEDDING_MODEL
+from maas.settings.models import ROLES
+from maas.settings.profiles import is_at_home
 from shared.db import Database
 from shared.errors import MaasError
-from shared.model_profiles import is_at_home
 from shared.models import Message, Request, Usage
-from shared.models.registry import lacks_default_embedder, open_embedder, open_model
 from shared.models.remedies import cause_of
 from shared.models.retry import once
-from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings
 
 PROBE_TEXT = "Reply with one word: yes."
 PROBE_REQUEST = Request(
@@ -55,14 +57,14 @@ async def probe_models(settings: Settings) -> AsyncIterator[ProbeResult]:
     """Call each model of a role once, one at home three times more, then the embedding model; no call is repeated."""
     roles: dict[str, list[str]] = {}
     for role in ROLES:
-        roles.setdefault(settings.role_model(role), []).append(role)
+        roles.setdefault(settings.models.role_model(role), []).append(role)
     for spec, names in roles.items():
-        is_local = is_at_home(spec, settings.openai_base_url)
+        is_local = is_at_home(spec, settings.providers.openai_base_url)
         result = await _probe(f"{spec} ({', '.join(names)})", spec, is_local, partial(_complete, spec, settings))
         yield await _with_traits(result, settings) if is_local and result.cause is None else result
-    if settings.embedding_model != NO_EMBEDDING_MODEL and not lacks_default_embedder(settings):
-        spec = settings.embedding_model.partition("@")[0]
-        yield await _probe(f"{settings.embedding_model} (vectors)", spec, False, partial(_embed, settings))
+    if settings.embeddings.embedding_model != NO_EMBEDDING_MODEL and not lacks_default_embedder(settings):
+        spec = settings.embeddings.embedding_model.partition("@")[0]
+        yield await _probe(f"{settings.embeddings.embedding_model} (vectors)", spec, False, partial(_embed, settings))
 
 
 async def describe_price(db: Database, probe: ProbeResult) -> str:
@@ -109,8 +111,9 @@ async def _with_traits(result: ProbeResult, settings: Settings) -> ProbeResult:
 async def _complete(spec: str, settings: Settings) -> Usage:
     model = open_model(spec, settings, PROVIDERS)
     try:
-        is_unlimited = is_at_home(spec, settings.openai_base_url) and not settings.has_own_attempt_timeout("")
-        limit = HOME_TIMEOUT_S if is_unlimited else settings.attempt_timeout  # it may have to load the model
+        is_local = is_at_home(spec, settings.providers.openai_base_url)
+        is_unlimited = is_local and not settings.models.has_own_attempt_timeout("")
+        limit = HOME_TIMEOUT_S if is_unlimited else settings.models.attempt_timeout  # it may have to load the model
         reply = await once(model, partial(model.complete, PROBE_REQUEST), limit)
     finally:
         await model.close()
@@ -123,7 +126,9 @@ async def _embed(settings: Settings) -> Usage:
     embedder = open_embedder(settings)
     assert embedder is not None
     try:
-        embeddings = await once(embedder, partial(embedder.embed, [PROBE_TEXT], "document"), settings.attempt_timeout)
+        embeddings = await once(
+            embedder, partial(embedder.embed, [PROBE_TEXT], "document"), settings.models.attempt_timeout
+        )
     finally:
         await embedder.close()
     return Usage(embeddings.tokens)

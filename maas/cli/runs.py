@@ -16,8 +16,8 @@ from maas.cli.output import Table, show, styled, write, write_json
 from maas.engine.states import ROLE_OF, STAGE_OF, RunKind, Status
 from maas.runs import submit
 from maas.runs.trace import read_trace
+from maas.settings import Settings
 from shared.db import Database, ReadOnlyDatabase
-from shared.settings import Settings
 from shared.text import one_line, shorten
 
 if TYPE_CHECKING:

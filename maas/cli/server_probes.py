@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from maas.settings import Settings
+from maas.settings.profiles import MAX_SMALL_PARAMETERS
 from shared.json import json_object
-from shared.model_profiles import MAX_SMALL_PARAMETERS
 from shared.models import Message, ModelError, Reply, Request, ToolSpec, spec_of
 from shared.models.context_window import ServerWindow
 from shared.models.local_model import LocalModel
 from shared.models.remedies import cause_of
 from shared.models.retry import once
-from shared.settings import Settings
 
 Calls = Literal["calls", "text", "none", "refused"]
 SHELF_LINES = 24  # some 400 tokens, which are the same in both requests

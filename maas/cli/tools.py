@@ -12,13 +12,13 @@ from maas import queries
 from maas.agents.approvals import approved_fingerprints
 from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
 from maas.cli.output import Table, note, show, styled, write_json
+from maas.settings import Settings
 from maas.tools.calls import ToolResult
 from maas.tools.executor import Executor, Permissions
 from maas.tools.tool import ToolContext
 from shared.db import Database, ReadOnlyDatabase
 from shared.errors import MaasError
 from shared.models import ToolCall
-from shared.settings import Settings
 from shared.text import one_line, shorten
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from maas import queries
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, figures_table, note, readable_duration, show, stdout_console, styled
 from maas.engine.states import STAGE_OF, STAGES, Status
+from maas.plugins import load_parts
+from maas.settings import load_settings
 from shared import log
 from shared.db import CONNECTION_LOST, Database, open_database
 from shared.errors import MaasError
-from shared.plugins import load_parts
 from shared.postgres import find_postgres
-from shared.settings import load_settings
 
 READ_TIMEOUT_S = 60.0
 PAUSE_RATIO = 3  # the pause between two reads is at least so many times as long as a read
@@ -48,9 +48,9 @@ def top(
         show(with_database(lambda db, _: QueueSnapshot.read(db)).render())
         return
     settings = load_settings()
-    log.configure("error", settings.log_format)
+    log.configure("error", settings.diagnostics.log_format)
     console = stdout_console()
-    with find_postgres(settings, note) as postgres, suppress(KeyboardInterrupt):
+    with find_postgres(settings.database, note) as postgres, suppress(KeyboardInterrupt):
         if not console.is_terminal:
             uvloop.run(_watch(postgres.query, interval, show))
             return

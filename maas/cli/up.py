@@ -25,19 +25,21 @@ from maas.cli.invocation import LOCAL_USER, composition_of
 from maas.cli.keys import describe_access
 from maas.cli.output import note, show, write
 from maas.memory.embeddings import PGVECTOR_HINT
+from maas.model_registry import LOCAL_MODEL_HINT, lacks_default_embedder
+from maas.plugins import active, sql_folders
 from maas.prompting.prompts import seed_prompts
+from maas.settings import Settings, load_settings
+from maas.settings.embeddings import NO_EMBEDDING_MODEL
+from maas.settings.models import ROLES
+from maas.settings.variables import service_secrets, unneeded_by_server, variables
 from shared import log
 from shared.db import connect, open_database, wait_for_postgres
 from shared.errors import MaasError
 from shared.migrate import migrate as apply_schema
 from shared.migrate import search_path_advice
-from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder
-from shared.plugins import active, sql_folders
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
 from shared.query import SQL
-from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings
-from shared.variables import service_secrets, unneeded_by_server, variables
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {"orchestrator": [str(ROOT / "main.py")], "server": [str(ROOT / "server.py")]}
@@ -53,10 +55,10 @@ MAX_EARLY_EXITS = 3  # in a row; then the process is not started again
 def up() -> None:
     """Run everything until Ctrl-C or SIGTERM. Raises MaasError('child_ended') if a process keeps ending early."""
     settings = load_settings()
-    log.configure(settings.log_level, settings.log_format)
+    log.configure(settings.diagnostics.log_level, settings.diagnostics.log_format)
     close_to_others()
     search = ServerSearch(settings)
-    with find_postgres(settings, note) as postgres:
+    with find_postgres(settings.database, note) as postgres:
         applied = _prepare_database(postgres.query)
         if applied:
             note(f"database prepared: {len(applied)} files of sql/ applied")
@@ -87,8 +89,8 @@ def up() -> None:
 def migrate() -> None:
     """Print how many files of `sql/` were applied and how many prompts were inserted."""
     settings = load_settings()
-    log.configure("error", settings.log_format)
-    with find_postgres(settings, note) as postgres:
+    log.configure("error", settings.diagnostics.log_format)
+    with find_postgres(settings.database, note) as postgres:
         applied, seeded = prepare_database(postgres.query)
         if advice := search_path_advice(postgres.query):
             note(f"the schema maas is not in the search path; to use names without it: {advice};")
@@ -126,7 +128,7 @@ def serve_mcp(
     from maas.mcp_server.server import serve  # slow to load
 
     settings = load_settings()
-    log.configure(settings.log_level, settings.log_format)
+    log.configure(settings.diagnostics.log_level, settings.diagnostics.log_format)
     address = (url or _address(settings)).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise MaasError("bad_setting", f"MAAS_URL: {address!r} must begin with http:// or https://")
@@ -180,7 +182,7 @@ async def _why_no_vectors(settings: Settings, dsn: str) -> str | None:
     """What the default embedding model lacks; None if nothing, or if another one is chosen."""
     if lacks_default_embedder(settings):
         return LOCAL_MODEL_HINT
-    if not settings.has_default_embedding_model:
+    if not settings.embeddings.has_default_embedding_model:
         return None
     try:
         async with open_database(dsn, 1, "maas up") as db:
@@ -236,7 +238,7 @@ def _announce(settings: Settings, children: list[_Child], dsn: str, search: Serv
         for child in children:
             child.check()
         time.sleep(READY_POLL_INTERVAL_S)
-    models = sorted({settings.role_model(role) for role in ROLES})
+    models = sorted({settings.models.role_model(role) for role in ROLES})
     access = uvloop.run(_access(settings, dsn))
     show(f"access: {access}")
     show(f"models: {', '.join(models)}{'' if settings.profile == 'cloud' else f'; profile {settings.profile}'}")
@@ -248,8 +250,8 @@ def _announce(settings: Settings, children: list[_Child], dsn: str, search: Serv
 
 def _address(settings: Settings) -> str:
     """The URL of the server on this machine."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{settings.port}"
+    host = f"[{settings.http.host}]" if ":" in settings.http.host else settings.http.host
+    return f"http://{host}:{settings.http.port}"
 
 
 async def _access(settings: Settings, dsn: str) -> str:

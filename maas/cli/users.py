@@ -12,9 +12,9 @@ from maas import accounts, queries
 from maas.accounts.passwords import MAX_PASSWORD_CHARS, check_password, hash_password
 from maas.cli.invocation import note_all, read_uuid, with_database
 from maas.cli.output import Table, note, show, write
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
-from shared.settings import Settings
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="email by which the person signs in")]
@@ -35,7 +35,7 @@ def add(
     password = _read_password()
 
     async def create(db: Database, settings: Settings) -> UUID:
-        check_password(password, settings.password_length, address)
+        check_password(password, settings.access.password_length, address)
         stored = hash_password(password)
         return await accounts.create_account(db, address, stored, shown_name, user_id, admin, "cli")
 

@@ -20,7 +20,7 @@ from maas.client.calls import END_STATUSES, ApiCall, ApiReply, GetRun, RunRow, S
 from maas.client.results import ClientError, Event, Forbidden, InvalidRequest, NotFound, RateLimited, Unavailable
 from shared.db import CONNECTION_LOST, Database, connect, open_database
 from shared.errors import MaasError
-from shared.query import AnyQuery, query_texts
+from shared.query import AnyQuery
 
 CHANNEL = "pipeline_events"
 CONNECT_TIMEOUT_S = 10
@@ -189,7 +189,7 @@ def _wait_for_end(connection: Connection, call: GetRun) -> DictRow | None:
 
 
 def _execute(connection: Connection, query: AnyQuery, *args: Any) -> psycopg.Cursor[DictRow]:
-    return connection.execute(query_texts()[query].encode(), args or None)
+    return connection.execute(query.text.encode(), args or None)
 
 
 def _insert_args(row: RunRow) -> tuple[Any, ...]:

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from maas import queries
 from maas.engine.run import LostRun
+from maas.plugins import events_of_plugins
 from shared.db import Database
 from shared.group_commit import GroupCommit
 from shared.json import map_texts
 from shared.marks import MarkFilter
-from shared.plugins import events_of_plugins
 from shared.text import clean
 
 GATHER_S = 0.1

@@ -16,7 +16,6 @@ from maas import queries
 from maas.engine.states import ArchiveStatus, Status
 from shared.db import CONNECT_TIMEOUT_S, Database, connect
 from shared.json import parse_json
-from shared.query import query_texts
 
 RUN_CHANNEL = "pipeline_events"  # a run has changed its status
 WORK_CHANNEL = "pipeline_wakeup"  # there may be a run to claim
@@ -69,7 +68,7 @@ class NotifyListener:
     async def open(cls, dsn: str, name: str, *, timeout: float = CONNECT_TIMEOUT_S) -> NotifyListener:
         """Connect, within `timeout` seconds. Raises MaasError('database_unreachable')."""
         connection = await connect(dsn, timeout=timeout, server_settings={"application_name": name})
-        await connection.fetchrow(query_texts()[queries.notice_dead_peer])
+        await connection.fetchrow(queries.notice_dead_peer.text)
         return cls(connection)
 
     async def listen(self, on_change: Callable[[RunChange], None], is_wanted: Callable[[], bool]) -> None:
@@ -130,7 +129,7 @@ class NotifyListener:
     async def ping(self, timeout: float = PING_TIMEOUT_S) -> None:
         """Raise when the connection is dead: asyncpg notices a dead peer only when it sends."""
         try:
-            await self.connection.fetchval(query_texts()[queries.ping], timeout=timeout)
+            await self.connection.fetchval(queries.ping.text, timeout=timeout)
         except TimeoutError:
             self.is_silent = True
             raise

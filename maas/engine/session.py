@@ -26,7 +26,6 @@ from maas.engine.states import statuses_of
 from maas.engine.supervision import BackgroundTask, Quarantine, cancel_all, keep_running, wait_at_most
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
-from shared.query import query_texts
 
 PING_INTERVAL_S = 1.0
 CLOSE_TIMEOUT_S = 2.0
@@ -50,8 +49,8 @@ class Session:
         self._deps = deps
         self._background_tasks = background_tasks
         self._quarantine = quarantine
-        self._capacity = deps.settings.concurrency if quarantine is not None else 1
-        self._settings = deps.settings
+        self._capacity = deps.settings.engine.concurrency if quarantine is not None else 1
+        self._settings = deps.settings.engine
         self._stages = stages
         self._statuses = statuses_of(frozenset(stages))
         self._stopping = stopping
@@ -73,9 +72,9 @@ class Session:
         if not await self._listener.is_listening(self._deps.db):
             self._poll_interval = min(self._poll_interval, UNHEARD_POLL_INTERVAL_S)
             log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
-        await self._deps.db.value(queries.configure_engine, settings.engine_settings)
+        await self._deps.db.value(queries.configure_engine, self._deps.settings.engine_settings)
         self._owner = await self._listener.connection.fetchval(
-            query_texts()[queries.register_engine], socket.gethostname(), os.getpid(), list(self._stages),
+            queries.register_engine.text, socket.gethostname(), os.getpid(), list(self._stages),
             self._capacity, timedelta(seconds=settings.lease),
         )  # fmt: skip
         shares = settings.assistant_share, settings.user_concurrency

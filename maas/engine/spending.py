@@ -7,8 +7,8 @@ from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
 from maas import queries
+from maas.settings import Settings
 from shared.db import Database
-from shared.settings import Settings
 
 MICRO_DOLLARS = 1_000_000  # of a dollar
 
@@ -38,11 +38,11 @@ async def read_spending(db: Database, settings: Settings, user_id: UUID) -> Spen
     row = await db.row(queries.spending, user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
     return Spending(
         row["tokens_today"], row["price_today"] / MICRO_DOLLARS, row["tokens"], row["price"] / MICRO_DOLLARS,
-        settings.user_daily_tokens, settings.user_daily_dollars, next_day(settings),
+        settings.budgets.user_daily_tokens, settings.budgets.user_daily_dollars, next_day(settings),
     )  # fmt: skip
 
 
 def next_day(settings: Settings, now: datetime | None = None) -> datetime:
     """When the next day begins in MAAS_TIMEZONE, in UTC."""
-    today = (now or datetime.now(UTC)).astimezone(settings.zone).date()
-    return datetime.combine(today + timedelta(days=1), time(), settings.zone).astimezone(UTC)
+    today = (now or datetime.now(UTC)).astimezone(settings.engine.zone).date()
+    return datetime.combine(today + timedelta(days=1), time(), settings.engine.zone).astimezone(UTC)

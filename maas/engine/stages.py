@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from maas.engine.events import EventLog, RunEvents
 from maas.engine.run import Outcome, Run
+from maas.model_registry import ModelCache
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Model, ModelError, Reply, Request
 from shared.models.calls import ImageModels, QueryEmbedder
-from shared.models.registry import ModelCache
-from shared.settings import Settings
 
 MODEL_ERROR_MESSAGES = {
     "timeout": "the model did not answer in time; ask again later",

@@ -43,10 +43,10 @@ from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
 from maas.runs.user_events import UserEventStream
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
-from shared.settings import Settings
 
 MountedApp = Callable[[Request, Principal, Send], Awaitable[None]]
 REQUEST_ID_PATTERN = re.compile(r"[\w.:+/=@-]{1,100}", re.ASCII)
@@ -234,12 +234,12 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         watcher = RunWatcher(db, listen_dsn)
-        submissions = Submitter(db, settings.user_queue_limit)
+        submissions = Submitter(db, settings.quotas.user_queue_limit)
         hasher = PasswordHasher()
         app.state.maas = AppState(
             db, long_db or db, settings, authenticator, submissions, watcher, EventStream(db), UserEventStream(db),
             metrics, RateLimiter(), Shares.of(settings), AccessAudit(db), query_embedder,
-            sign_in=SignIn(db, settings, hasher) if settings.auth == "local" else None,
+            sign_in=SignIn(db, settings.access, hasher) if settings.access.auth == "local" else None,
         )  # fmt: skip
         async with watcher.listening():
             yield
@@ -254,15 +254,15 @@ def create_app(
             for path in paths
         ),
         routing.Mount("/docs/static", StaticFiles(directory=swagger_ui_files())),
-        *([routing.Route("/ui/{path:path}", WebInterface(settings))] if settings.ui else []),
+        *([routing.Route("/ui/{path:path}", WebInterface(settings))] if settings.page.ui else []),
         routing.Route("/", home),
     ]
     middleware = [
         Middleware(MeasureRequests, metrics=metrics),
-        Middleware(BodyTimeout, total_s=settings.body_timeout, pause_s=settings.body_pause),
+        Middleware(BodyTimeout, total_s=settings.http.body_timeout, pause_s=settings.http.body_pause),
     ]
     app = Application(
-        settings.cors_origins, routes=routes, middleware=middleware, exception_handlers=HANDLERS, lifespan=lifespan
+        settings.http.cors_origins, routes=routes, middleware=middleware, exception_handlers=HANDLERS, lifespan=lifespan
     )
-    app.state.openapi_document = cache(partial(describe, served, version("maas"), settings.auth != "none"))
+    app.state.openapi_document = cache(partial(describe, served, version("maas"), settings.access.auth != "none"))
     return app

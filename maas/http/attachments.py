@@ -48,7 +48,7 @@ class Attachment(Schema):
 async def post_attachment(request: Request) -> Response:
     """Upload a JPEG, PNG or WebP image; its metadata, such as the place and the camera, is removed."""
     state = app_state(request)
-    max_bytes = state.settings.attachment_bytes
+    max_bytes = state.settings.uploads.attachment_bytes
     async with read_form(request, NewAttachment, "file", max_bytes, state.shares.images) as form:
         row = await store_upload(state.db, form.user_id, form.file)
     return json_response(Attachment(**row), 201)

@@ -18,7 +18,7 @@ from uuid import uuid4
 import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from shared.settings import Settings
+from maas.settings.http import HttpSettings
 
 MAX_URL_BYTES = 16 * 1024
 MAX_HEADERS = 100
@@ -165,7 +165,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._write_timer = None
 
 
-def limited_protocol(settings: Settings) -> type[asyncio.Protocol]:
+def limited_protocol(settings: HttpSettings) -> type[asyncio.Protocol]:
     """Return the protocol class for uvicorn, with the limits of these settings."""
     limits: dict[str, Any] = {
         "head_timeout_s": settings.head_timeout, "write_timeout_s": settings.write_timeout,

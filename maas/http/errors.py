@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +16,10 @@ from maas import queries
 from maas.http.openai import in_openai_format
 from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
-from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, schema_fingerprint
+from maas.plugins import sql_folders
+from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA
 from shared.errors import MaasError
-from shared.plugins import sql_folders
+from shared.query import SQL
 
 STATUS = {
     "invalid_json": 400,
@@ -109,6 +111,14 @@ async def on_connection_lost(_: Request, error: Exception) -> JSONResponse:
     log.warning("database_lost", cause=repr(error))
     lost = MaasError("database_unreachable", "Postgres does not answer at the moment; send the request again")
     return error_response(lost, {"Retry-After": "1"})
+
+
+@cache
+def schema_fingerprint() -> str:
+    """The hash of all files that a migrated database records; an argument of the query `is_migrated_to`."""
+    from shared.migrate import fingerprint  # its driver is slow to load, and this is called after an error only
+
+    return fingerprint(SQL, sql_folders())
 
 
 async def on_missing_relation(request: Request, error: Exception) -> JSONResponse:

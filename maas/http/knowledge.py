@@ -122,7 +122,7 @@ class PassageList(Schema):
 async def post_document(request: Request) -> Response:
     """Read a document (txt, md, html, docx, pdf) and keep it for one user."""
     state = app_state(request)
-    max_bytes = state.settings.knowledge_bytes
+    max_bytes = state.settings.uploads.knowledge_bytes
     async with read_form(request, NewDocument, "file", max_bytes, state.shares.documents) as form:
         return await _add(request, form.user_id, form.name, form.file)
 
@@ -131,7 +131,7 @@ async def post_shared_document(request: Request) -> Response:
     """Read a document (txt, md, html, docx, pdf) and keep it for everybody."""
     admin_of(request)
     state = app_state(request)
-    max_bytes = state.settings.knowledge_bytes
+    max_bytes = state.settings.uploads.knowledge_bytes
     async with read_form(request, NewSharedDocument, "file", max_bytes, state.shares.documents) as form:
         return await _add(request, None, form.name, form.file)
 
@@ -148,7 +148,7 @@ async def post_text(request: Request) -> Response:
 async def _add(request: Request, user_id: UUID | None, name: str, content: bytes) -> Response:
     state = app_state(request)
     added = await add_document(
-        state.db, user_id, name, content, track_id=new_track_id(), max_bytes=state.settings.knowledge_bytes
+        state.db, user_id, name, content, track_id=new_track_id(), max_bytes=state.settings.uploads.knowledge_bytes
     )
     if added.outcome == "failed" or added.document_id is None:
         raise MaasError("invalid_request", f"file: {added.error}")

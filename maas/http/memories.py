@@ -219,7 +219,7 @@ async def post_search(request: Request) -> Response:
     """Search the messages of a user, best match first, and the summaries whose messages retention has deleted."""
     body = await read_body(request, SearchQuery)
     state = app_state(request)
-    zone = state.settings.zone
+    zone = state.settings.engine.zone
     as_of, since, until = (in_zone(zone, at) for at in (body.as_of, body.since, body.until))
     filters = SearchFilter(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
     async with state.shares.reads.hold(body.user_id):
@@ -309,7 +309,7 @@ async def post_context(request: Request) -> Response:
     """Return the best evidence for a query within a token budget, for a client that calls its own model."""
     body = await read_body(request, ContextQuery)
     state = app_state(request)
-    zone = state.settings.zone
+    zone = state.settings.engine.zone
     filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
     async with state.shares.reads.hold(body.user_id):
         context = await build_context(

@@ -23,8 +23,8 @@ from maas.http.schemas import STORABLE_PATTERN
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import STATUS_OF_CODE, AuthError
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
+from maas.plugins import tags_of_plugins
 from maas.runs.user_events import USER_CURSOR_PATTERN
-from shared.plugins import tags_of_plugins
 
 TAGS = {
     "runs": "Requests and their answers. A request is one row, which is answered in the background.",

@@ -28,11 +28,11 @@ from maas.engine.metrics import BUCKETS, LABELS
 from maas.http.auth.authorize import principal_of
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
+from maas.plugins import load_parts
 from maas.runs.run_watcher import RunWatcher
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
-from shared.plugins import load_parts
 
 METRICS_TIMEOUT_S = 5.0
 QUEUE_STATES = ("inbox", "waiting", "runnable", "deferred", "in_flight")
@@ -113,7 +113,7 @@ async def docs(_: Request) -> Response:
 
 
 async def home(request: Request) -> Response:
-    return RedirectResponse("/ui/" if app_state(request).settings.ui else "/docs")
+    return RedirectResponse("/ui/" if app_state(request).settings.page.ui else "/docs")
 
 
 @cache

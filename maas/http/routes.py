@@ -39,8 +39,8 @@ from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_LEVEL, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
+from maas.plugins import load_parts
 from maas.runs.user_events import USER_CURSOR_PATTERN
-from shared.plugins import load_parts
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {

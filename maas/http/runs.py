@@ -210,7 +210,7 @@ async def get_runs(request: Request) -> Response:
 async def read_page(request: Request, user_id: UUID | None) -> RunPage:
     """Return a page of runs of a user, or of all users, as the query parameters filter them."""
     state, limit = app_state(request), read_limit(request)
-    zone = state.settings.zone
+    zone = state.settings.engine.zone
     only = RunFilter(
         user_id=user_id,
         status=read_parameter(request, "status", Status),
@@ -262,7 +262,7 @@ def with_marks(metadata: dict[str, Any] | None, marks: bool | None) -> dict[str,
 def _read_traceparent(request: Request) -> str | None:
     """Return the client's W3C trace context if spans are exported."""
     traceparent = request.headers.get("traceparent", "")
-    is_used = app_state(request).settings.otlp_endpoint and TRACEPARENT.fullmatch(traceparent)
+    is_used = app_state(request).settings.diagnostics.otlp_endpoint and TRACEPARENT.fullmatch(traceparent)
     return traceparent if is_used else None
 
 

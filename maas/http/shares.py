@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS
+from maas.settings import Settings
 from shared.fair_semaphore import FairSemaphore
-from shared.settings import Settings
 
 SHARE_OF_ONE = 10  # one user may hold one in so many of the requests and of the event streams of a process
 MIN_REQUESTS_OF_ONE = 16  # a browser alone may send six
@@ -45,12 +45,12 @@ class Shares:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the shares of a process with these settings."""
-        connections, streams = settings.connections, settings.followers
+        connections, streams = settings.http.connections, settings.http.followers
         requests_of_one = max(MIN_REQUESTS_OF_ONE, connections // SHARE_OF_ONE)
         return cls(  # subject, places, places of one owner, seconds that a request waits
             requests=FairSemaphore("requests in progress", connections, requests_of_one, 0),
             streams=FairSemaphore("event streams", streams, max(1, streams // SHARE_OF_ONE), 0),
-            reads=FairSemaphore("searches", max(1, settings.pool_size // 2), 1, 5),
+            reads=FairSemaphore("searches", max(1, settings.database.pool_size // 2), 1, 5),
             exports=FairSemaphore("exports", MAX_EXPORTS, 1, 2),
             import_uploads=FairSemaphore("imports", 8, 2, 5),
             imports=FairSemaphore("imports", MAX_CONCURRENT_IMPORTS, 1, 5),

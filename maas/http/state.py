@@ -20,10 +20,10 @@ from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
 from maas.runs.user_events import UserEventStream
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
-from shared.settings import Settings
 
 MAX_RATE_BUCKETS = 100_000
 COUNTED_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

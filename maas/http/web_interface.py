@@ -20,8 +20,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from maas.settings import Settings
 from maas.users import LOCAL_USER
-from shared.settings import Settings
 
 FOLDER = Path(__file__).parent / "ui"
 PAGE = "index.html"
@@ -80,20 +80,20 @@ class WebInterface:
 
 def page_config(settings: Settings) -> dict[str, object]:
     """What the page must know before anybody has signed in."""
-    is_foreign = settings.auth == "jwt" and settings.supabase_url is not None
+    is_foreign = settings.access.auth == "jwt" and settings.page.supabase_url is not None
     return {
-        "auth": settings.auth,
-        "local_user_id": str(LOCAL_USER) if settings.auth == "none" else None,
-        "is_signup_open": is_foreign or (settings.auth == "local" and settings.signup == "open"),
-        "auth_url": f"{settings.supabase_url}/auth/v1" if is_foreign else None,
-        "anon_key": settings.supabase_anon_key if is_foreign else None,
+        "auth": settings.access.auth,
+        "local_user_id": str(LOCAL_USER) if settings.access.auth == "none" else None,
+        "is_signup_open": is_foreign or (settings.access.auth == "local" and settings.access.signup == "open"),
+        "auth_url": f"{settings.page.supabase_url}/auth/v1" if is_foreign else None,
+        "anon_key": settings.page.supabase_anon_key if is_foreign else None,
         "version": version("maas"),
     }
 
 
 def content_policy(settings: Settings) -> str:
     """The page runs its own scripts only, and asks only this server, or the one that signs people in."""
-    servers = " ".join(filter(None, ("'self'", settings.supabase_url)))
+    servers = " ".join(filter(None, ("'self'", settings.page.supabase_url)))
     return (
         "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; "
         f"img-src 'self' data: blob:; font-src 'self' data:; connect-src {servers}; manifest-src 'self'; "

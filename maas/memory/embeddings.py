@@ -16,11 +16,11 @@ import asyncpg
 import structlog
 
 from maas import queries
+from maas.settings.models import ModelSettings
 from shared.db import CONNECTION_LOST, Database
 from shared.models import Embedder, Embeddings, ModelError, spec_of
 from shared.models.calls import QueryEmbedder
 from shared.models.retry import once, repeat
-from shared.settings import Settings
 from shared.text import is_blank
 
 PGVECTOR_HINT = "install pgvector 0.7 or newer, then run `maas embed` and start again"
@@ -80,7 +80,7 @@ class BackfillProgress:
 class EmbeddingBackfill:
     """Computes missing embeddings of one model; holds no database connection while the provider is called."""
 
-    def __init__(self, db: Database, embedder: Embedder, settings: Settings) -> None:
+    def __init__(self, db: Database, embedder: Embedder, settings: ModelSettings) -> None:
         self.model = f"{embedder.provider}:{embedder.name}"
         self._db = db
         self._embedder = embedder

@@ -16,9 +16,9 @@ from maas.engine.run import Run, StageLog
 from maas.engine.spending import MICRO_DOLLARS, next_day
 from maas.engine.stages import Deps
 from maas.engine.states import RunKind
+from maas.settings import Settings
 from shared.errors import MaasError
 from shared.models import NamedModel
-from shared.settings import Settings
 
 LIMITED = "budget"
 FREE_PROVIDER = "extractive"  # the built-in model
@@ -59,11 +59,11 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
     The built-in model is free. Calls of this stage that are not stored yet are counted, too.
     """
     settings = deps.settings
-    run_limit = settings.run_max_tokens if isinstance(spender, Run) else None
+    run_limit = settings.budgets.run_max_tokens if isinstance(spender, Run) else None
     if isinstance(spender, Run) and spender.kind == RunKind.TRIAL:
         return  # an administrator's, not the user's
-    limits = (run_limit, settings.user_daily_tokens, settings.user_daily_dollars)
-    if limits == (None, None, None) or model.provider == FREE_PROVIDER:
+    max_tokens, max_dollars = settings.budgets.user_daily_tokens, settings.budgets.user_daily_dollars
+    if (run_limit, max_tokens, max_dollars) == (None, None, None) or model.provider == FREE_PROVIDER:
         return
     row = await deps.db.row(queries.spent, spender.id, spender.user_id, _unsaved(spender.log.calls))
     assert row is not None
@@ -72,11 +72,10 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
         raise OverBudget("over_budget", f"MAAS_RUN_MAX_TOKENS: this run {used}")
     tokens, dollars = row["tokens_today"], row["price_today"] / MICRO_DOLLARS
     cause = None
-    if settings.user_daily_tokens is not None and tokens >= settings.user_daily_tokens:
-        cause = f"MAAS_USER_DAILY_TOKENS: this user today has used {tokens:,} of {settings.user_daily_tokens:,} tokens"
-    elif settings.user_daily_dollars is not None and dollars >= settings.user_daily_dollars:
-        limit = settings.user_daily_dollars
-        cause = f"MAAS_USER_DAILY_DOLLARS: this user today has used {dollars:.4f} of {limit:.4f} dollars"
+    if max_tokens is not None and tokens >= max_tokens:
+        cause = f"MAAS_USER_DAILY_TOKENS: this user today has used {tokens:,} of {max_tokens:,} tokens"
+    elif max_dollars is not None and dollars >= max_dollars:
+        cause = f"MAAS_USER_DAILY_DOLLARS: this user today has used {dollars:.4f} of {max_dollars:.4f} dollars"
     if cause is not None:
         spender.log.limited = LIMITED
         raise DayBudgetSpent("over_budget", cause)
@@ -84,8 +83,8 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
 
 def spent_answer(run: Run, settings: Settings, language: Literal["ru", "en"]) -> str:
     """The answer of a run whose user has used up the budget of the day."""
-    renewed_at = next_day(settings).astimezone(settings.zone)
-    moment = f"{renewed_at:%H:%M} ({settings.timezone})"
+    renewed_at = next_day(settings).astimezone(settings.engine.zone)
+    moment = f"{renewed_at:%H:%M} ({settings.engine.timezone})"
     return SENTENCES[language].format(time=moment, done=DONE[language] if run.log.tools else "")
 
 

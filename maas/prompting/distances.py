@@ -36,7 +36,7 @@ async def with_distances(payload: Payload, run: Run, deps: Deps) -> Payload:
     today = await today_of(run, deps)
     lines = payload.memory.split("\n")
     dated = replace(payload, memory="\n".join(line_with_distances(line, today, language) for line in lines))
-    limit = tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider)
+    limit = tokens.within(deps.settings.answers.payload_tokens, deps.models["FinalResponder"].provider)
     used = sum(tokens.count(line + "\n") for line in lines)  # line by line: those counts are cached
     added = len(dated.memory) - len(payload.memory)  # characters: more than tokens
     return dated if used + added <= payload.room(limit) else payload

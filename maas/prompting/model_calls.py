@@ -19,10 +19,11 @@ import structlog
 from maas import queries
 from maas.engine.run import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
+from maas.model_options import options_of
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
+from maas.settings.models import budget_setting
 from shared import tracing
-from shared.model_settings import budget_setting
 from shared.models import (
     ErrorCode,
     Image,
@@ -39,12 +40,13 @@ from shared.models import (
 )  # fmt: skip
 from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
 from shared.models.context_window import count_request, learn, reported_window
-from shared.models.options import JsonSchema, ModelOptions, options_of
+from shared.models.options import JsonSchema, ModelOptions
 from shared.models.places import place_at
 
 MAX_MEMORY_CUTS, MEMORY_SHARE = 2, 0.5
 MAX_THOUGHT_TOKENS = 1000  # in a repair: some models count their thoughts as a part of the reply
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
+BACKGROUND_ROLES = frozenset(("Archivist", "Compactor"))  # nobody waits for their reply
 # After these errors the built-in model takes over; the others need an operator.
 TEMPORARY_ERRORS = frozenset(
     {
@@ -274,12 +276,12 @@ async def _complete(
 ) -> Completion:  # fmt: skip
     """Call a model once it has a place. The wait counts for the Responder alone: its user waits for the whole."""
     end = time.monotonic() + budget
-    async with place_at(model, request.role, options.calls):
+    async with place_at(model, request.role not in BACKGROUND_ROLES, options.calls):
         if request.role == ROLE_WITH_MEMORY:
             budget = max(end - time.monotonic(), 0.0)
         return await complete(
             model, request, budget=budget, attempt_timeout=min(budget, options.attempt_timeout or budget),
-            first_delay=deps.settings.retry_delay, listener=listener, attempts=options.tries - failed_attempts,
+            first_delay=deps.settings.models.retry_delay, listener=listener, attempts=options.tries - failed_attempts,
             pace=Pace(options.first_token_timeout, options.tokens_per_second),
             breaker_failures=options.breaker_failures, is_patient=options.is_own_server,
             sources=(options.attempt_source, budget_source(request.role)),

@@ -106,9 +106,9 @@ async def today_of(run: Run, deps: Deps) -> date:
 async def in_zone_of(run: Run, deps: Deps) -> Deps:
     """A copy of `deps` whose MAAS_TIMEZONE is the zone of the run's user; for stages that call no model."""
     zone = await zone_of(run, deps)
-    if zone is deps.settings.zone:
+    if zone is deps.settings.engine.zone:
         return deps
-    return replace(deps, settings=deps.settings.model_copy(update={"timezone": str(zone)}))
+    return replace(deps, settings=deps.settings.replace(timezone=str(zone)))
 
 
 async def zone_of(run: Run, deps: Deps) -> tzinfo:
@@ -125,7 +125,7 @@ async def _read_zone(run: Run, deps: Deps) -> tzinfo:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError):  # Postgres may know zones that this machine does not
             log.warning("unknown_zone", zone=name)
-    return deps.settings.zone
+    return deps.settings.engine.zone
 
 
 def _count(days: int) -> tuple[int, str]:

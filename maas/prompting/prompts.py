@@ -17,6 +17,8 @@ import structlog
 
 from maas import queries
 from maas.engine.stages import Deps, Prompt
+from maas.model_options import options_of
+from maas.plugins import active
 from maas.prompt_rows import PromptLanguage, row_name
 from maas.prompting.variants import Variant, choose_variant
 from shared import tokens
@@ -24,9 +26,7 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.models import spec_of
 from shared.models.context_window import reported_window, request_limit
-from shared.models.options import options_of
-from shared.plugins import active
-from shared.query import SQL, query_texts
+from shared.query import SQL
 
 BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
 MemoryProfile = Literal["full", "light", "off"]
@@ -57,7 +57,7 @@ def prompt_files() -> dict[str, Path]:
 async def prompt_language(deps: Deps, assistant: str | None, version: str | None = None) -> PromptLanguage:
     """The language of the prompts of an assistant: `prompt_language` of its definition, else MAAS_PROMPT_LANGUAGE."""
     rows = await deps.db.shared_rows(queries.assistant_prompt_language, assistant, version=version) if assistant else []
-    language = (rows[0]["language"] if rows else None) or deps.settings.prompt_language
+    language = (rows[0]["language"] if rows else None) or deps.settings.answers.prompt_language
     return cast(PromptLanguage, language)
 
 
@@ -119,7 +119,7 @@ def seed_prompts(dsn: str) -> int:
     import psycopg  # imported here, because every process loads this file and only `maas migrate` needs it
 
     added = 0
-    seed = query_texts()[queries.seed_prompt].encode()
+    seed = queries.seed_prompt.text.encode()
     with psycopg.connect(dsn) as connection, psycopg.RawCursor(connection) as cursor:
         for name, path in prompt_files().items():
             role = name.removesuffix(".ru")
@@ -138,12 +138,12 @@ async def payload_limit(deps: Deps, assistant: str, version: str | None = None) 
     models = rows[0]["models"] if rows else [None]
     default_provider = deps.models["FinalResponder"].provider
     providers = {model.partition(":")[0] if model else default_provider for model in models}
-    limits = [tokens.within(deps.settings.payload_tokens, provider) for provider in providers]
+    limits = [tokens.within(deps.settings.answers.payload_tokens, provider) for provider in providers]
     for model in set(models):
         with suppress(MaasError):  # of a model that cannot be opened; the answer fails for it
             responder = deps.with_responder_model(model).models["FinalResponder"]
             window = options_of(deps.settings, "FinalResponder", spec_of(responder)).window
             window = window or await reported_window(responder)
-            if (known := request_limit(responder, deps.settings.max_tokens, window)) is not None:
+            if (known := request_limit(responder, deps.settings.answers.max_tokens, window)) is not None:
                 limits.append(max(known, MIN_PAYLOAD_TOKENS))
     return min(limits)

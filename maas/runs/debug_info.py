@@ -16,9 +16,9 @@ from maas import queries
 from maas.engine.events import EventType, RunEvents
 from maas.engine.run import Run
 from maas.engine.stages import Deps
+from maas.settings import Settings
 from shared.db import Database
 from shared.log import redact
-from shared.settings import Settings
 
 # 1 HTTP entry, 2 context and memory commands, 3 session and tool loop, 4 meta-tool calls, 5 domain grouping, 6 bridge,
 # 7 validation and limits, 8 handlers, 9 agents, 10 assembly, 11 persistence
@@ -129,10 +129,10 @@ async def open_debug_log(db: Database, settings: Settings, run: Run, emit: EmitE
     Its first events describe the stages before, from the row of the run. Its last one, of layer 11, is written by the
     database in the transaction that stores the answer.
     """
-    is_asked = settings.layer_logging and run.wants_layers
+    is_asked = settings.diagnostics.layer_logging and run.wants_layers
     row = await db.row(queries.layers_wanted, run.id) if is_asked else None
-    is_enabled = row is not None and (settings.environment == "development" or row["is_tech_admin"])
-    log = DebugLog(emit, is_enabled, is_logged=settings.orchestrator_debug)
+    is_enabled = row is not None and (settings.diagnostics.environment == "development" or row["is_tech_admin"])
+    log = DebugLog(emit, is_enabled, is_logged=settings.assistants.orchestrator_debug)
     if row is not None and is_enabled:
         await log.info(1, "entry", {"source": row["source"], "kind": run.kind, "at": row["created_at"].isoformat()})
         waited = _ms(row["created_at"], row["analyzing_at"])

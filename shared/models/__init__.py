@@ -2,11 +2,10 @@
 
 | file                                  | is about                                                            |
 |---------------------------------------|---------------------------------------------------------------------|
-| `registry`                            | opening the models of the settings by `provider:model`              |
 | `calls`                               | calls of an opened model: completions, images, vectors of queries   |
 | `retry`                               | what all calls share: errors of providers, retries, circuit breaker |
 | `context_window`                      | requests that are too long for a model, and what is learnt of them  |
-| `options`, `places`                   | options by role and model; calls at once of one model               |
+| `options`, `places`                   | options of one model; calls at once of one model                    |
 | `openai`, `gemini`, `anthropic`, `e5` | one provider each                                                   |
 | `local_model`, `server_window`        | models of servers at home, and the windows that these report        |
 | `thinking`, `remedies`                | thoughts within replies; what to do about failures at home          |
@@ -85,12 +84,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of a stage to a model.
+    """A request to a model.
 
     `inputs` holds the values of the prompt's placeholders; the built-in model works from it, providers ignore it.
     `json_schema` requests a JSON object; with `is_strict` the provider is to enforce every rule of it. `max_tokens`
     limits the reply. A dialogue with calls must name its `tools` in every request; `tool_choice` none forbids further
-    calls.
+    calls. Without `needs_thoughts` a model that can leave out its thoughts does.
     """
 
     role: str
@@ -103,6 +102,7 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none", "required"] = "auto"
     is_strict: bool = False
+    needs_thoughts: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,16 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from shared.images import MAX_IMAGE_BYTES, sanitize_image_async
-from shared.model_settings import attempt_setting
 from shared.models import Embedder, Image, ImageModel, Message, Model, ModelError, Reply, Request, spec_of
 from shared.models.retry import MAX_ATTEMPTS, NEVER_OPEN, Breaker, no_answer, once, repeat
 
 DELAY_FACTOR = 1.1  # an attempt that lasted this much longer than its limit was delayed by this process
 WHOLE_SHARE = 0.95  # of its time; an attempt that had less was the last of several
+ATTEMPT_SETTING = "MAAS_ATTEMPT_TIMEOUT"  # unless a caller names another one
 PACE_GRACE_S = 15.0  # for which a stream may stand still at its beginning, or once in between
 TOKEN_CHARS = 4  # of a piece of text, where nobody has counted
 MAX_QUERY_CHARS = 2000
-MAX_CACHED_QUERIES = 128  # the stages of one run embed the same query
+MAX_CACHED_QUERIES = 128  # one query is embedded several times
 _breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
 _log = structlog.get_logger()
 
@@ -90,7 +90,7 @@ async def complete(
     `breaker_failures` failed calls, with 0 never. A `listener` receives the text as it arrives; an answer that is still
     arriving after `attempt_timeout`, or falls behind the `pace`, fails as `too_slow`.
     """
-    source = sources[attempt_timeout >= budget] or attempt_setting(request.role)
+    source = sources[attempt_timeout >= budget] or ATTEMPT_SETTING
     stream = None if listener is None else _Stream(model, request, listener, attempt_timeout, pace, source)
     reply, attempts_made = await repeat(
         model, stream.call if stream else partial(model.complete, request), budget=budget,

@@ -18,7 +18,6 @@ from shared.models.server_window import MAX_REPLY_BYTES, WindowReader
 from shared.models.thinking import ThoughtFilter, without_thoughts
 
 NO_KEY = "none"
-BRIEF_ROLES = frozenset(("Analyzer", "Assembler", "Archivist", "Compactor"))  # their replies need no thoughts
 
 
 class LocalModel(OpenAIModel):
@@ -63,7 +62,7 @@ class LocalModel(OpenAIModel):
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         parameters = super()._parameters(request)
-        if request.role in BRIEF_ROLES:
+        if not request.needs_thoughts:
             # Ollama and newer llama-servers read the first, vLLM and older llama-servers the second.
             without = {"reasoning_effort": "none", "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}
             parameters |= {name: value for name, value in without.items() if name not in self._refused}

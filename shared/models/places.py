@@ -1,4 +1,4 @@
-"""Calls at once of one model in one process: questions go before the archive, and neither waits for ever."""
+"""Calls at once of one model in one process: questions go before the background, and neither waits for ever."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from shared.models import Model
 
-BACKGROUND_ROLES = frozenset(("Archivist", "Compactor"))  # nobody waits for their reply
 MAX_QUESTIONS_IN_A_ROW = 8  # while a call of the background waits
 
 
@@ -70,12 +69,12 @@ _places: WeakKeyDictionary[Model, Places] = WeakKeyDictionary()
 
 
 @asynccontextmanager
-async def place_at(model: Model, role: str, calls: int | None) -> AsyncIterator[None]:
+async def place_at(model: Model, is_question: bool, calls: int | None) -> AsyncIterator[None]:
     """Hold one of the places of a model that takes `calls` at once; None for any number."""
     if calls is None:
         yield
         return
     if model not in _places:
         _places[model] = Places(calls)
-    async with _places[model].hold(role not in BACKGROUND_ROLES):
+    async with _places[model].hold(is_question):
         yield

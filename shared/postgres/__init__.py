@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 from urllib.parse import quote
 
 from shared.errors import Backoff, MaasError
@@ -37,7 +37,7 @@ from shared.postgres.installation import DataDir, choose_data_dir, find_binaries
 from shared.postgres.supervisor_socket import ServerInfo, SupervisorConnection, connect_supervisor
 
 if TYPE_CHECKING:
-    from shared.settings import Settings
+    from pydantic import SecretStr
 
 READY_TIMEOUT_S = 120.0
 BUSY_TIMEOUT_S = 30.0
@@ -54,8 +54,21 @@ class PostgresUrls:
     listen: str
 
 
+class DatabaseSettings(Protocol):
+    """Where the database is; without `database_url` it is the embedded one on the folder `data_dir`."""
+
+    @property
+    def database_url(self) -> SecretStr | None: ...
+
+    @property
+    def listen_database_url(self) -> SecretStr | None: ...
+
+    @property
+    def data_dir(self) -> Path | None: ...
+
+
 @contextmanager
-def find_postgres(settings: Settings, on_note: Callable[[str], None]) -> Iterator[PostgresUrls]:
+def find_postgres(settings: DatabaseSettings, on_note: Callable[[str], None]) -> Iterator[PostgresUrls]:
     """Return the database of the settings; an embedded server runs at least as long as this context.
 
     Raises MaasError as `acquire` does.

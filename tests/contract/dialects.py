@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from maas.model_registry import open_model
+from maas.settings import load_settings
 from shared.models import Message, Model, Request, ToolCall, ToolSpec
-from shared.models.registry import open_model
-from shared.settings import load_settings
 
 KEY = "sk-contract-0123456789abcdef"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -18,13 +18,13 @@ from psycopg.types.json import Jsonb
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.query import NO_FILTER, parse_query
 from maas.memory.similarity import MeaningReader
+from maas.model_registry import open_embedder
+from maas.settings import load_settings
 from shared.db import open_database
 from shared.models import ModelError, Purpose
 from shared.models.e5 import E5_MAX_CHARS, E5Embedder
 from shared.models.e5.tokenizer import Tokenizer
 from shared.models.e5.weights import Weights, find_weights
-from shared.models.registry import open_embedder
-from shared.settings import load_settings
 from shared.text import clean
 
 WIFE = "Мою супругу величают Людмила, мы поженились весной."
@@ -192,7 +192,7 @@ async def test_turns_are_found_by_meaning(database: str, connection: psycopg.Con
     embedder = open_embedder(settings)
     assert embedder is not None
     async with open_database(database, 2, "test") as db, open_query_embedder(db, embedder, 10) as questions:
-        backfill = EmbeddingBackfill(db, embedder, settings)
+        backfill = EmbeddingBackfill(db, embedder, settings.models)
         while await backfill.step():
             pass
         reader = MeaningReader(db, questions, user, parse_query("Как зовут мою жену?", datetime.now(UTC)), NO_FILTER)

@@ -13,9 +13,9 @@ import pytest
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
+from maas.model_registry import open_embedder
+from maas.settings import load_settings
 from shared.models import Embedder, ModelError, Purpose
-from shared.models.registry import open_embedder
-from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY
 from tests.http_server import HTTPServer

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from maas.model_registry import open_model
+from maas.settings import load_settings
 from shared.models import ALIVE, Message, Model, Piece, Reply, Request, ToolCall, read_arguments
-from shared.models.registry import open_model
-from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import DIALECTS, WEATHER, Dialect, ask
 

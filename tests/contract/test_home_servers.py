@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from maas.model_registry import check_access, open_embedder, open_model
 from maas.prompting.memory_room import fit_request
+from maas.settings import load_settings
 from shared.bounded_http import open_bounded
 from shared.errors import MaasError
 from shared.models import ALIVE, Message, ModelError, Reply, ToolCall
 from shared.models.context_window import ServerWindow, count_request, reported_window
 from shared.models.local_model import LocalModel
-from shared.models.registry import check_access, open_embedder, open_model
 from shared.models.server_window import KNOWN_TTL_S, MAX_REPLY_BYTES, WindowReader
-from shared.settings import load_settings
 from tests.contract.dialects import WEATHER, ask
 from tests.home_servers import HomeServer, Llama, LMStudio, Ollama
 from tests.http_server import HTTPServer
@@ -87,7 +87,7 @@ async def test_a_model_of_ollama_needs_no_key(http: HTTPServer) -> None:
 def test_addresses_as_ollama_reads_them(monkeypatch: pytest.MonkeyPatch, written: str | None, url: str) -> None:
     if written is not None:
         monkeypatch.setenv("OLLAMA_HOST", written)
-    assert load_settings().server_url("ollama") == url
+    assert load_settings().providers.server_url("ollama") == url
 
 
 def test_an_address_that_is_none_matters_only_where_it_is_used() -> None:
@@ -202,7 +202,7 @@ async def test_stages_are_answered_without_thoughts(http: HTTPServer, refused: s
     server = Llama(http, "q", refused=refused)
     model = opened("llama", server)
     for role in ("Analyzer", "Analyzer", "FinalResponder"):
-        await model.complete(replace(ask(), role=role), 10)
+        await model.complete(replace(ask(), role=role, needs_thoughts=role != "Analyzer"), 10)
     brief, answer = server.sent[-2:]
     asked = {"reasoning_effort": "none", "chat_template_kwargs": {"enable_thinking": False}}
     assert {name: brief.get(name) for name in asked if name != refused} == {

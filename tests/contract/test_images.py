@@ -16,11 +16,11 @@ from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
 from maas.composition import open_deps
+from maas.model_registry import open_images
+from maas.settings import load_settings
 from shared.db import open_database
 from shared.models import Image, ModelError
 from shared.models.calls import ImageModels, draw
-from shared.models.registry import open_images
-from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY
 from tests.pictures import MAKER, bomb, exif, opened, picture

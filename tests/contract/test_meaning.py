@@ -13,10 +13,10 @@ from psycopg.types.json import Jsonb
 
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.search import search
+from maas.model_registry import open_embedder
+from maas.settings import load_settings
 from shared.db import Database, open_database
 from shared.models.calls import NoVector, QueryEmbedder
-from shared.models.registry import open_embedder
-from shared.settings import load_settings
 
 ANSWERS = {
     "Which pet does she have?": "We took a tabby kitten home from the shelter yesterday.",
@@ -59,7 +59,7 @@ async def questions(memory: tuple[Database, UUID]) -> AsyncIterator[QueryEmbedde
     settings = load_settings(embedding_model="local:e5-small")
     embedder = open_embedder(settings)
     assert embedder is not None
-    backfill = EmbeddingBackfill(memory[0], embedder, settings)
+    backfill = EmbeddingBackfill(memory[0], embedder, settings.models)
     while await backfill.step():
         pass
     async with open_query_embedder(memory[0], embedder, 10) as questions:

@@ -9,11 +9,11 @@ import pytest
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
+from maas.model_registry import open_images
+from maas.settings import load_settings
 from shared.bounded_http import MAX_IMAGE_REPLY_BYTES, MAX_STREAM_BYTES, MAX_TEXT_REPLY_BYTES, MAX_VECTORS_BYTES, MIB
 from shared.models import Model, ModelError
 from shared.models.calls import complete
-from shared.models.registry import open_images
-from shared.settings import load_settings
 from tests.contract import test_embeddings, test_images
 from tests.contract.dialects import Dialect, ask, sse
 from tests.contract.hearing import broken

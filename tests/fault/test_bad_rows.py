@@ -18,8 +18,8 @@ from maas.engine.claims import ClaimEnd, Claims
 from maas.engine.listener import NotifyListener
 from maas.engine.run import Outcome, Run
 from maas.engine.states import NEXT, Status
+from maas.named_queries import query_texts
 from shared.db import open_database
-from shared.query import query_texts
 from tests.sql.engine import insert, run_of
 
 Connection = psycopg.Connection[DictRow]

@@ -15,9 +15,9 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from maas.cli.up import prepare_database
+from maas.plugins import sql_folders
 from shared.errors import MaasError
 from shared.migrate import LOCK_KEY, fingerprint, migrate, pending, search_path_advice
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.fault.holder import ROOT

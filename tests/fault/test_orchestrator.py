@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from maas.engine.listener import NotifyListener
+from maas.plugins import sql_folders
 from shared.db import open_database
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.model_server import ModelServer
 from tests.polling import poll

@@ -15,9 +15,9 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from maas.plugins import sql_folders
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.embedding_server import EmbeddingServer

@@ -14,9 +14,9 @@ from psycopg.rows import dict_row
 from maas.assistants.ads.vendors import Vendors
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
+from maas.settings import load_settings
 from shared.db import Database, open_database
 from shared.postgres import EmbeddedPostgres
-from shared.settings import load_settings
 from tests.databases import copy_of
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer

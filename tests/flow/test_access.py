@@ -20,9 +20,9 @@ from maas.http.ai_sdk.chat import get_ui_stream
 from maas.http.app import create_app
 from maas.http.auth import LocalAuthenticator
 from maas.http.routes import Route, all_routes
+from maas.settings import load_settings
 from maas.users import NewKey, create_key
 from shared.db import open_database
-from shared.settings import load_settings
 from tests.http_calls import Answer, call, chat_of, make, takes_user, user_field
 from tests.polling import poll
 from tests.stack import NOBODY, Stack

@@ -19,9 +19,10 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared.db import open_database
 from shared.models import Piece, Reply, Request
-from shared.settings import ROLES, load_settings
 from tests.flow.test_workers import a_run
 from workers import archivist
 

@@ -10,7 +10,7 @@ import pytest
 
 from maas.assistants.corporate.mail import MAIL_TOOLS
 from maas.assistants.registry import built_in
-from shared.settings import load_settings
+from maas.settings import load_settings
 from tests.polling import poll
 from tests.stack import Stack
 

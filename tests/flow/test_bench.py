@@ -21,10 +21,10 @@ from bench.report import Figure
 from bench.sandbox import Sandbox
 from bench.system import Bench, open_system
 from bench.wrk import find_wrk
+from maas.settings import load_settings
 from shared import tokens
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres
-from shared.settings import load_settings
 from tests.embedding_server import EmbeddingServer
 from tests.http_server import HTTPServer
 from tests.stack import ROOT

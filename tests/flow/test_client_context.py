@@ -17,10 +17,11 @@ from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.settings import ROLES, load_settings
 from workers import assembler, draft_builder
 
 
@@ -47,7 +48,7 @@ async def payload(deps: Deps, run: Run) -> Payload:
     made = (await assembler.run(run, deps)).payload
     assert made is not None
     text = made.render()
-    assert tokens.count(text) <= deps.settings.payload_tokens and Payload.parse(text) == made
+    assert tokens.count(text) <= deps.settings.answers.payload_tokens and Payload.parse(text) == made
     return made
 
 

@@ -10,10 +10,10 @@ import pytest
 from bench.sandbox import Sandbox
 from maas.cli import commands_of_plugins
 from maas.http.routes import ROUTES, all_routes
+from maas.plugins import sql_folders
+from maas.settings.variables import unknown_settings, variables
 from shared.migrate import migrate
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
-from shared.variables import unknown_settings, variables
 from tests.conftest import SQL_FOLDER
 from tests.stack import Stack, maas
 

@@ -20,12 +20,12 @@ from maas.assistants.corporate.own_knowledge import OwnBackend, listed, quoted
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from maas.knowledge.search import Found, Passage
+from maas.settings import load_settings
 from maas.tools.calls import MAX_DATA_BYTES, ToolResult, size
 from maas.tools.executor import Executor, Permissions
 from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, open_database
 from shared.models import ToolCall
-from shared.settings import load_settings
 from shared.vendors.service import Limits
 from tests.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
 from tests.programs import run_maas

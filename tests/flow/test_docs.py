@@ -22,10 +22,10 @@ from maas.assistants.registry import load_openers, load_tools
 from maas.cli.invocation import LOCAL_USER
 from maas.engine.stages import Deps
 from maas.memory.ranking import WEIGHTS
+from maas.settings import load_settings
 from maas.tools.mcp_client import read_servers
 from maas.tools.mcp_client.naming import names_without_prefix
 from maas.tools.tool import Toolset
-from shared.settings import load_settings
 from tests.aimock import FOLDER, missing
 from tests.polling import poll
 from tests.stack import Stack

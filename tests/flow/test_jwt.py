@@ -22,10 +22,10 @@ from starlette.requests import Request
 
 from maas.http.auth import KeyAuthenticator, Principal, Unauthenticated
 from maas.http.auth.jwt import JWKS_MIN_INTERVAL_S, JWKS_TTL_S, JwksCache, JwtAuthenticator, SharedSecret, SigningKeys
+from maas.settings import load_settings
 from maas.users import NewKey, create_key
 from shared.bounded_http import MAX_KEY_SET_BYTES, open_bounded
 from shared.db import open_database
-from shared.settings import load_settings
 from tests.polling import apoll, poll
 from tests.stack import Stack
 
@@ -202,7 +202,7 @@ def with_authenticator(
         ):
             secret = {} if "jwks_url" in settings else {"jwt_secret": SECRET}
             found = load_settings(auth="jwt", **settings | secret)
-            authenticator = JwtAuthenticator(db, found, signing_keys(client), KeyAuthenticator(db, group))
+            authenticator = JwtAuthenticator(db, found.access, signing_keys(client), KeyAuthenticator(db, group))
 
             async def show(token: str) -> Principal:
                 headers = [(b"authorization", b"Bearer " + token.encode())]

@@ -22,9 +22,10 @@ from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.memory.search import search
 from maas.memory.summaries import search_summaries_without_messages
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared.db import open_database
 from shared.models import Piece, Reply, Request
-from shared.settings import ROLES, load_settings
 from tests.facts import FACTS, Fact, talk
 from tests.flow.test_workers import a_run
 from tests.remembering import assert_each_log_stands_once

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from maas.settings import load_settings
 from shared.errors import MaasError
-from shared.settings import load_settings
 from tests.stack import Stack, free_port, maas
 
 SECRET = "a secret of thirty-two bytes or more"
@@ -97,8 +97,8 @@ def test_tokens_need_a_signer(settings: dict[str, str], word: str) -> None:
 
 def test_the_sign_in_signs_by_a_secret() -> None:
     """Its own, or that of the setting; never by the keys of others."""
-    assert load_settings(auth="local").jwt_secret is None
-    assert load_settings(auth="local", jwt_secret="x" * 32).jwt_secret is not None
+    assert load_settings(auth="local").access.jwt_secret is None
+    assert load_settings(auth="local", jwt_secret="x" * 32).access.jwt_secret is not None
     for settings, word in (({"jwt_secret": "short"}, "32 bytes"), ({"jwks_url": "https://example.org"}, "JWKS_URL")):
         with pytest.raises(MaasError, match=word):
             load_settings(auth="local", **settings)

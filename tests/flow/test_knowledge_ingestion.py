@@ -17,12 +17,12 @@ from maas.knowledge.embedding import embed_some
 from maas.knowledge.ingestion import add_document
 from maas.knowledge.search import search_knowledge
 from maas.memory.embeddings import open_query_embedder
+from maas.model_registry import open_embedder
+from maas.settings import load_settings
 from maas.users import NewKey, create_key
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models import Embedder
-from shared.models.registry import open_embedder
-from shared.settings import load_settings
 from tests.embedding_server import EmbeddingServer
 from tests.http_server import HTTPServer
 from tests.papers import pdf

@@ -22,8 +22,9 @@ from maas.engine.stages import Deps, RoleModels
 from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence
 from maas.memory.summaries import compact, due_groups, read_children, summaries_of_messages
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared.db import open_database
-from shared.settings import ROLES, load_settings
 from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
 from tests.sql.engine import Engine, failed, insert

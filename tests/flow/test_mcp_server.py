@@ -30,10 +30,10 @@ from starlette.routing import Route
 from maas.http.app import LazyMount, create_app
 from maas.http.auth import Principal
 from maas.mcp_server.http import InProcessTransport
+from maas.settings import load_settings
 from server import load_mcp
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.settings import load_settings
 from tests.polling import apoll, poll
 from tests.stack import ROOT, Stack, free_port
 

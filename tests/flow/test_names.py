@@ -12,8 +12,8 @@ from starlette.requests import Request
 
 from maas.http.app import create_app
 from maas.http.auth import Principal
+from maas.settings import load_settings
 from shared.db import open_database
-from shared.settings import load_settings
 from tests.polling import apoll
 from tests.stack import NOBODY
 

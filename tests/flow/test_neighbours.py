@@ -10,8 +10,8 @@ from bench.neighbours import measure
 from bench.report import Figure
 from bench.sandbox import Sandbox
 from bench.system import Bench
+from maas.settings import load_settings
 from shared.postgres import EmbeddedPostgres
-from shared.settings import load_settings
 
 SECONDS = 1.5  # of each act
 MOST = 30  # times as long as alone; without shares, several acts are beyond 500

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from maas.plugins import sql_folders
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.people import Person, refresh, refusal

@@ -20,9 +20,10 @@ from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.model_calls import MAX_THOUGHT_TOKENS
 from maas.prompting.prompts import built_in_text
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared.db import open_database
 from shared.models import Piece, Reply, Request
-from shared.settings import ROLES, load_settings
 from tests.remembering import at, days_ago, levels_of, remember
 from workers import analyzer, assembler, compactor, draft_builder
 

@@ -27,9 +27,9 @@ from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submission, Submitter
 from maas.runs.user_events import UserEventStream
+from maas.settings import load_settings
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.settings import load_settings
 from tests.polling import apoll
 from tests.stack import free_port
 

@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 
 from maas.http.routes import Route, all_routes
+from maas.settings import load_settings
 from shared.errors import MaasError
-from shared.settings import load_settings
 from tests.http_calls import call
 from tests.pictures import picture
 from tests.polling import poll

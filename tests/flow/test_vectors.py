@@ -19,12 +19,12 @@ from maas.memory.embeddings import PAGE_SIZE, READ_SIZE, BackfillTaken, Embeddin
 from maas.memory.query import NO_FILTER, SearchFilter, parse_query
 from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, search
 from maas.memory.similarity import MeaningReader
+from maas.model_registry import open_embedder
+from maas.settings import Settings, load_settings
 from shared.db import Database, open_database
 from shared.models import Embedder, ModelError
 from shared.models.calls import QueryEmbedder
 from shared.models.openai import OpenAIEmbedder
-from shared.models.registry import open_embedder
-from shared.settings import Settings, load_settings
 from tests.embedding_server import EmbeddingServer
 from tests.http_server import HTTPServer
 from tests.sql.engine import insert
@@ -75,7 +75,7 @@ class Vectors:
     def backfill(self, model: str = "words") -> EmbeddingBackfill:
         embedder = self.embedder(model)
         self._stack.push_async_callback(embedder.close)
-        return EmbeddingBackfill(self._db, embedder, self.settings(model))
+        return EmbeddingBackfill(self._db, embedder, self.settings(model).models)
 
     async def questions(self, model: str = "words", timeout: float = 5.0) -> QueryEmbedder:
         found = await self._stack.enter_async_context(open_query_embedder(self._db, self.embedder(model), timeout))

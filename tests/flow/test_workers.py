@@ -19,11 +19,12 @@ from maas.engine.drafts import Draft, Payload
 from maas.engine.run import ClaimCache, Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
 from shared.models import Piece, Reply, Request
-from shared.settings import ROLES, load_settings
 from tests.sql.engine import Engine
 from workers import analyzer, archivist, assembler, draft_builder, final_responder
 
@@ -143,7 +144,7 @@ async def test_draft_builder_alone(deps: Deps) -> None:
 
 
 def with_settings(deps: Deps, **settings: Any) -> Deps:
-    return replace(deps, settings=deps.settings.model_copy(update=settings))
+    return replace(deps, settings=deps.settings.replace(**settings))
 
 
 async def test_all_of_the_last_rows_stand_in_a_draft_however_long(deps: Deps) -> None:

@@ -20,9 +20,10 @@ from maas.engine.states import Status
 from maas.memory.context import build_context
 from maas.memory.query import SearchFilter
 from maas.memory.search import search
+from maas.settings import load_settings
+from maas.settings.models import ROLES
 from shared.db import Database, open_database
 from shared.models import Reply, Request
-from shared.settings import ROLES, load_settings
 from tests.stack import Stack, maas
 from workers import archivist, draft_builder
 
@@ -87,7 +88,7 @@ async def test_a_draft_tells_the_days_of_the_zone(db: Database, zone: str, eveni
     draft = outcome.draft
     assert draft is not None
     assert [line.split("]")[0] for line in draft.recent] == [f"- [{evening}", f"- [{night}"]
-    context = await build_context(db, user, "kiln", 1000, filters=SearchFilter(zone=deps.settings.zone))
+    context = await build_context(db, user, "kiln", 1000, filters=SearchFilter(zone=deps.settings.engine.zone))
     assert sorted(line.split("]")[0] for line in context.lines) == sorted([f"- [{evening[:10]}", f"- [{night[:10]}"])
 
 
@@ -100,7 +101,7 @@ async def test_the_archivist_gets_the_days_of_the_bucket(
     user = uuid4()
     run_id = await said(db, user)
     deps, model = deps_in(db, "Pacific/Kiritimati" if is_own else zone)
-    await db.value(queries.configure_engine, {"timezone": deps.settings.timezone})
+    await db.value(queries.configure_engine, {"timezone": deps.settings.engine.timezone})
     if is_own:
         connection.execute("select maas_set_timezone(%s, %s)", (user, zone))
     outcome = await archivist.run(a_run(user, id=run_id, kind="archive", status=Status.COMPLETED), deps)
@@ -136,7 +137,7 @@ async def test_yesterday_is_that_of_the_zone(
     facts = [("2024-01-01T10:00:00Z", "We meet."), *zip(said_at, texts, strict=True)]
     turns = [{"role": "user", "content": text, "at": at, "conversation": "c"} for at, text in facts]
     await db.rows(queries.import_turns, user, "by hand", turns, "test")
-    filters = SearchFilter(as_of=datetime.fromisoformat(now), zone=load_settings(timezone=zone).zone)
+    filters = SearchFilter(as_of=datetime.fromisoformat(now), zone=load_settings(timezone=zone).engine.zone)
     assert (await search(db, user, question, filters=filters))[0].text == texts[best]
 
 

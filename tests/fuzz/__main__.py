@@ -24,7 +24,7 @@ from rich.table import Table
 from bench.command import prepare_output, run_command
 from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
-from shared.settings import load_settings
+from maas.settings import load_settings
 from tests.fuzz.foreign import offer_lies, server_settings
 from tests.fuzz.proof import prove
 from tests.fuzz.residents import Resident, settle

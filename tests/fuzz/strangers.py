@@ -27,7 +27,7 @@ from rich.table import Table
 from bench.command import prepare_output, run_command
 from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
-from shared.settings import load_settings
+from maas.settings import load_settings
 from tests.fuzz.imports import KEPT_ALIVE, Planted, plant
 from tests.fuzz.protocols import McpRoute, OpenAIRoute
 from tests.fuzz.residents import Resident, settle

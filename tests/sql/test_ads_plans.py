@@ -7,7 +7,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 
 Connection = psycopg.Connection[DictRow]
 ACCOUNTS, LEADS = 10, 2000

@@ -11,7 +11,7 @@ import pytest
 from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.sql.engine import Engine, failed, run_of
 from tests.sql.test_forget import exchange, forget, merge, valid
 

@@ -13,7 +13,7 @@ from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.sql.engine import Engine, failed
 from tests.sql.traces import tables_with
 

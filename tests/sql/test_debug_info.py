@@ -13,8 +13,8 @@ from psycopg.types.json import Jsonb
 from maas.engine.events import EventLog, RunEvents
 from maas.engine.run import Run
 from maas.runs.debug_info import open_debug_log
+from maas.settings import load_settings
 from shared.db import open_database
-from shared.settings import load_settings
 from tests.sql.engine import Engine
 
 ASKED = {"debugLayers": True}

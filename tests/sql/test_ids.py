@@ -17,7 +17,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.http.routes import RESOURCES, all_routes
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.sql.attempts import ROLES
 
 Connection = psycopg.Connection[DictRow]

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
 from tests.sql.engine import Engine, failed, insert

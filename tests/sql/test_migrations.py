@@ -15,10 +15,10 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from maas.named_queries import query_texts
+from maas.plugins import sql_folders
 from shared.migrate import migrate
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
-from shared.query import query_texts
 from tests.conftest import SQL_FOLDER
 from tests.sql.attempts import Connection, values
 

@@ -12,9 +12,9 @@ from psycopg.rows import DictRow
 
 from maas.engine.stages import Deps, RoleModels
 from maas.prompting.prompts import built_in_text, prompt_language, read_prompts
+from maas.settings import load_settings
 from shared.db import Database, open_database
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 Connection = psycopg.Connection[DictRow]
 

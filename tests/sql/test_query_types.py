@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.plugins import installed
-from shared.query import query_named, query_texts
+from maas.named_queries import query_named, query_texts
+from maas.plugins import installed
 from tests.sql.attempts import Connection
 from tests.sql.query_types import Catalogue, stub
 from tests.stack import ROOT

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from shared.quota_settings import QuotaSettings
+from maas.settings.quotas import QuotaSettings
 from tests.logins import login
 from tests.sql.engine import Engine, insert
 

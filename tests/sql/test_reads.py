@@ -13,7 +13,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 
 from maas.memory.candidates import Candidates
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.sql.engine import Engine, insert
 
 Connection = psycopg.Connection[DictRow]

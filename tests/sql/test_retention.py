@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.remembering import at, days_ago, remember
 from tests.sql.engine import Engine, insert, run_of
 

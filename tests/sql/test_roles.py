@@ -14,8 +14,8 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
+from maas.plugins import sql_folders
 from shared.migrate import migrate
-from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.conftest import ROOT, SQL_FOLDER
 from tests.logins import login

@@ -10,7 +10,7 @@ import pytest
 from psycopg import RawCursor, errors, sql
 from psycopg.rows import dict_row
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.sql.attempts import ANN, BEN, CLIENTS, MEMORY, ROLES, Connection, become, values
 from tests.sql.engine import run_of
 

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
+from maas.named_queries import query_texts
 from shared.postgres import EmbeddedPostgres
-from shared.query import query_texts
 from tests.databases import copy_of
 
 Connection = psycopg.Connection[DictRow]

@@ -11,8 +11,8 @@ from psycopg.rows import DictRow
 
 from maas.engine.states import Status, is_legal
 from maas.http import conversations
+from maas.named_queries import query_texts
 from maas.prompting.prompts import prompt_files
-from shared.query import query_texts
 
 Connection = psycopg.Connection[DictRow]
 COLUMNS = {

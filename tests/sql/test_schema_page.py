@@ -6,7 +6,7 @@ import os
 import re
 
 from docs.schema import pages
-from shared.plugins import sql_folders
+from maas.plugins import sql_folders
 from tests.sql.attempts import Connection
 from tests.stack import ROOT
 

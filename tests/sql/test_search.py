@@ -17,8 +17,8 @@ from maas.memory.context import build_context
 from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, narrow_evidence, search
+from maas.named_queries import query_texts
 from shared.db import Database, open_database
-from shared.query import query_texts
 from tests.remembering import remember
 
 Connection = psycopg.Connection[DictRow]

@@ -17,9 +17,9 @@ from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.distances import with_distances
 from maas.prompting.now import in_zone_of, now_of, today_of
+from maas.settings import load_settings
 from shared import tokens
 from shared.db import Database, open_database
-from shared.settings import load_settings
 
 Connection = psycopg.Connection[DictRow]
 EVENING = datetime(2026, 11, 24, 19, 40, tzinfo=UTC)
@@ -49,7 +49,7 @@ async def test_the_zone_of_the_profile_goes_before_that_of_the_settings(db: Data
         date(2026, 11, 24),
     ]
     assert (await now_of(run_of(somebody), deps)).endswith("the time is 04:40 (Asia/Tokyo).")
-    assert (await in_zone_of(run_of(somebody), deps)).settings.timezone == "Asia/Tokyo"
+    assert (await in_zone_of(run_of(somebody), deps)).settings.engine.timezone == "Asia/Tokyo"
     assert await in_zone_of(run_of(anybody), deps) is deps
     connection.execute("select maas_set_timezone(%s, null)", (somebody,))
     assert await today_of(run_of(somebody), deps) == date(2026, 11, 24)

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row, tuple_row
 
-from shared.query import query_texts
+from maas.named_queries import query_texts
 from tests.sql.attempts import ANN, become, values
 
 Connection = psycopg.Connection[DictRow]

@@ -13,13 +13,13 @@ from maas.assistants.registry import built_in, load_tools
 from maas.assistants.stickers.definition import ASSISTANT
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
+from maas.settings import load_settings
 from maas.tools.calls import ToolResult
 from maas.tools.executor import UNVERIFIED, Executor, Permissions
 from maas.tools.tool import ToolContext, Toolset, tool
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models import ToolCall
-from shared.settings import load_settings
 
 
 @tool(domain="box", effect="dangerous")

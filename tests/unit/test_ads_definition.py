@@ -6,7 +6,7 @@ import pytest
 
 from maas.agents.routing import by_keywords
 from maas.assistants.ads.definition import define_ads, define_ads_v1
-from shared.settings import load_settings
+from maas.settings import load_settings
 
 AGENTS = define_ads_v1(load_settings()).agents
 ROUTES = [

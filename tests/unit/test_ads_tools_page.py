@@ -10,8 +10,8 @@ from typing import Any, cast
 from maas.assistants.ads.account import DOMAINS
 from maas.assistants.ads.toolset import make_tools
 from maas.engine.stages import Deps
+from maas.settings import Settings, load_settings
 from maas.tools.tool import Tool
-from shared.settings import Settings, load_settings
 from tests.stack import ROOT
 
 PAGE = ROOT / "docs" / "ads.md"

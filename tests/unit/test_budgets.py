@@ -14,9 +14,9 @@ from maas.engine.spending import Spending, next_day
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.budgets import check_budget, spent_answer
+from maas.settings import load_settings
 from shared.db import Database
 from shared.models import Model
-from shared.settings import load_settings
 
 RUN = Run(
     id=UUID(int=1), attempt=1, seq=1, kind="ask", status=Status.RESPONDING, user_id=UUID(int=2), user_query="Hi",

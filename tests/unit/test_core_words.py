@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shared.plugins import installed
+from maas.plugins import installed
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = [f"maas/{name}" for name in ("engine", "agents", "tools", "http", "cli", "memory", "runs")] + ["shared", "sql"]
+CORE = [f"maas/{name}" for name in ("engine", "agents", "tools", "http", "cli", "memory", "runs", "settings")] + [
+    "shared",
+    "sql",
+]
 SUFFIXES = (".py", ".sql", ".md")
 OF_PLUGINS = re.compile(
     r"sticker|telegram|corporate|lightrag|interview|facebook|amocrm|whatsapp|evolution|brain|\bfb_"
     r"|campaign|(?<![a-z])ad_?set|ad_account|creative|\bads\b",
     re.IGNORECASE,
 )
+ROLES = re.compile(r"analyzer|assembler|archivist|compactor|responder", re.IGNORECASE)
 # What is left: columns and values that clients know by these names, and words by which people say what they mean.
 _ACCOUNT, _CHAT = {"ad_account"}, {"telegram"}
 EXCEPTIONS: dict[str, set[str]] = {
@@ -55,3 +59,9 @@ def test_the_core_names_no_plugin() -> None:
 def test_every_plugin_would_be_found() -> None:
     assert all(words_in(name) for name in installed())
     assert words_in("from maas.assistants.ads import x") == {"ads"} and words_in("reads threads") == set()
+
+
+def test_shared_names_no_role_of_a_model() -> None:
+    found = {path: ROLES.findall(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "shared").rglob("*.py"))}
+    assert len(found) > 30
+    assert not {path: words for path, words in found.items() if words}

@@ -16,9 +16,9 @@ from maas.assistants.corporate.mail import mail_servers
 from maas.assistants.corporate.user_tools import REQUIRED
 from maas.prompting.prompts import built_in_text
 from maas.prompting.variants import Variant, choose_variant
+from maas.settings import load_settings
 from shared import tokens
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 MAX_LINES = {"Router": 300, "Knowledge": 130, "Interview": 110}
 HEADINGS = {

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
+from maas.model_registry import open_embedder
+from maas.settings import load_settings
 from shared.errors import MaasError
 from shared.models import ModelError
 from shared.models.e5 import E5Embedder
-from shared.models.registry import open_embedder
-from shared.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,10 @@ from maas.agents.definition import read_definition
 from maas.http import memories, runs
 from maas.http.request_input import validate
 from maas.memory.transfer.formats import read_export
+from maas.settings import load_settings
 from maas.tools.calls import WrongArguments, read_arguments
 from maas.tools.tool import ToolContext, tool
 from shared.errors import MaasError, Problem, problems_of
-from shared.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = UUID(int=1)

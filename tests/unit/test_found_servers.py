@@ -13,7 +13,7 @@ import pytest
 from werkzeug import Request, Response
 
 from maas.cli.found_servers import MAX_WAIT_S, ServerSearch
-from shared.settings import Settings, load_settings
+from maas.settings import Settings, load_settings
 from tests.home_servers import Llama, LMStudio, Ollama
 from tests.http_server import HTTPServer
 from tests.stack import free_port
@@ -69,9 +69,9 @@ def test_another_program_on_the_port(http: HTTPServer, reply: Any) -> None:
 
 def test_nobody_is_asked_where_a_model_is_configured_or_the_server_is_elsewhere(http: HTTPServer) -> None:
     server = Ollama(http, "qwen3:4b")
-    configured = at(ollama_base_url=server.url).model_copy(update={"responder_model": "openai:gpt-4o"})
+    configured = at(ollama_base_url=server.url).replace(responder_model="openai:gpt-4o")
     assert ServerSearch(configured).found() is None
-    ours = at(ollama_base_url=server.url).model_copy(update={"port": http.port})
+    ours = at(ollama_base_url=server.url).replace(port=http.port)
     assert ServerSearch(ours).found() is None
     assert http.log == []
 

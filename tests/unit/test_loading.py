@@ -11,9 +11,9 @@ import pytest
 
 from maas.assistants.registry import load_openers, load_tools
 from maas.engine.stages import Deps
+from maas.settings import load_settings
 from maas.tools.tool import ToolContext, Toolset, tool
 from shared.errors import MaasError
-from shared.settings import load_settings
 
 BUILT_IN = load_tools((), cast(Deps, SimpleNamespace(settings=load_settings(), db=None, query_embedder=None)))
 

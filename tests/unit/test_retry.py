@@ -131,7 +131,7 @@ async def test_what_is_still_being_said_is_cut_and_not_asked_for_again(word: str
     assert time.monotonic() - began < 5
     error = caught.value
     assert (error.code, error.attempts, error.retryable, listener.begun) == ("too_slow", 1, False, 1)
-    assert "MAAS_RESPONDER_ATTEMPT_TIMEOUT" in error.message and "MAAS_MAX_TOKENS" in error.message
+    assert "MAAS_ATTEMPT_TIMEOUT" in error.message and "MAAS_MAX_TOKENS" in error.message
 
 
 async def test_who_falls_silent_is_asked_again() -> None:

@@ -14,20 +14,35 @@ import structlog
 
 from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.corporate.settings import CorporateSettings
+from maas.settings import SUBJECTS, load_settings
+from maas.settings.models import ROLES
+from maas.settings.variables import unknown_settings, variables
 from server import require_loopback
 from shared.errors import MaasError
 from shared.log import configure, hide, mask, redact
-from shared.settings import ROLES, Settings, load_settings
-from shared.variables import unknown_settings
 
 
 def test_defaults() -> None:
     """The documented numbers."""
     settings = load_settings()
-    assert (settings.temperature, settings.max_tokens, settings.attempt_timeout) == (0.7, 2000, 30.0)
-    assert (settings.analyzer_timeout, settings.assembler_timeout, settings.archivist_timeout) == (3.0, 3.0, 20.0)
-    assert (settings.history_rows, settings.payload_tokens) == (10, 8000)
-    assert {settings.role_model(role) for role in ROLES} == {"extractive:builtin"}
+    answers, models = settings.answers, settings.models
+    assert (answers.temperature, answers.max_tokens, models.attempt_timeout) == (0.7, 2000, 30.0)
+    assert (models.analyzer_timeout, models.assembler_timeout, models.archivist_timeout) == (3.0, 3.0, 20.0)
+    assert (answers.history_rows, answers.payload_tokens) == (10, 8000)
+    assert {models.role_model(role) for role in ROLES} == {"extractive:builtin"}
+
+
+def test_a_name_is_of_one_subject_and_is_enough_to_set_and_read_it() -> None:
+    names = [name for kind in SUBJECTS.values() for name in kind.model_fields]
+    assert len(names) == len(set(names)) and set(names) <= variables().keys()
+    settings = load_settings(port=8001, responder_timeout=7.0, openai_api_key="sk-0123456789")
+    assert (settings.http.port, settings.named("port")) == (8001, 8001)
+    other = settings.replace(port=8002, attempt_timeout=5.0)
+    assert (other.http.port, other.models.attempt_timeout, other.models.responder_timeout) == (8002, 5.0, 7.0)
+    assert other.models.has_own_attempt_timeout("FinalResponder") and other.database is settings.database
+    assert not settings.models.has_own_attempt_timeout("FinalResponder")
+    left = settings.without(["openai_api_key", "lightrag_api_key"])
+    assert left.providers.openai_api_key is None and settings.providers.openai_api_key is not None
 
 
 @pytest.mark.parametrize(
@@ -42,14 +57,15 @@ def test_the_embedding_model_is_the_local_one_unless_turned_off(
 ) -> None:
     monkeypatch.delenv("MAAS_EMBEDDING_MODEL")
     file = tmp_path / ".env"
-    monkeypatch.setitem(Settings.model_config, "env_file", str(file))
+    for kind in SUBJECTS.values():
+        monkeypatch.setitem(kind.model_config, "env_file", str(file))
     if value is not None:
         file.write_text(f"MAAS_EMBEDDING_MODEL='{value}'\n")
-        settings = load_settings()
+        settings = load_settings().embeddings
         assert (settings.embedding_model, settings.has_default_embedding_model) == (model, is_default)
         file.unlink()
         monkeypatch.setenv("MAAS_EMBEDDING_MODEL", value)
-    settings = load_settings()
+    settings = load_settings().embeddings
     assert (settings.embedding_model, settings.has_default_embedding_model) == (model, is_default)
 
 
@@ -57,8 +73,8 @@ def test_one_variable_switches_all_roles(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("MAAS_MODEL", "openai:gpt-4o")
     monkeypatch.setenv("MAAS_ARCHIVIST_MODEL", "gemini:gemini-1.5-pro")
     settings = load_settings()
-    assert settings.role_model("FinalResponder") == "openai:gpt-4o"
-    assert settings.role_model("Archivist") == "gemini:gemini-1.5-pro"
+    assert settings.models.role_model("FinalResponder") == "openai:gpt-4o"
+    assert settings.models.role_model("Archivist") == "gemini:gemini-1.5-pro"
 
 
 def test_what_is_no_setting_is_named_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -103,7 +119,8 @@ def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     ads = usual.of(AdsSettings)
     assert (ads.meta_orchestrator_model, ads.domain_agent_model, ads.meta_max_iterations) == (None, None, 10)
     assert usual.of(CorporateSettings).corporate_planner_model is None
-    assert (usual.orchestrator_debug, usual.tools_via, usual.layer_logging) == (False, "mcp", True)
+    assert (usual.assistants.orchestrator_debug, usual.assistants.tools_via) == (False, "mcp")
+    assert usual.diagnostics.layer_logging
     for name, value in {
         "META_ORCHESTRATOR_MODEL": "openai:a", "DOMAIN_AGENT_MODEL": "openai:b", "META_MAX_ITERATIONS": "2",
         "CORPORATE_PLANNER_MODEL": "openai:c", "ORCHESTRATOR_DEBUG": "true",
@@ -114,7 +131,8 @@ def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     ads = changed.of(AdsSettings)
     models = (ads.meta_orchestrator_model, ads.domain_agent_model, ads.meta_max_iterations)
     assert models == ("openai:a", "openai:b", 2) and changed.of(CorporateSettings).corporate_planner_model == "openai:c"
-    assert (changed.orchestrator_debug, changed.tools_via, changed.layer_logging) == (True, "legacy", False)
+    assert (changed.assistants.orchestrator_debug, changed.assistants.tools_via) == (True, "legacy")
+    assert not changed.diagnostics.layer_logging
     assert unknown_settings() == []
     monkeypatch.setenv("META_MAX_ITERATIONS", "0")
     with pytest.raises(MaasError, match="META_MAX_ITERATIONS"):

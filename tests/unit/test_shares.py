@@ -13,16 +13,16 @@ import pytest
 from maas.http.errors import STATUS, headers_of
 from maas.http.shares import LONG_POOL_SIZE, MIN_REQUESTS_OF_ONE, Shares
 from maas.runs.submit import LARGE_INSERT_TIMEOUT_S, MAX_LARGE_INSERTS
+from maas.settings import load_settings
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
-from shared.settings import Settings
 
 ANN, BOB = UUID(int=1), UUID(int=2)
 ALONE = {"images"}  # of which there is one place: users take turns
 
 
 def shares(**settings: Any) -> Shares:
-    return Shares.of(Settings(**settings))
+    return Shares.of(load_settings(**settings))
 
 
 @pytest.mark.parametrize(("name", "share"), [pytest.param(*one, id=one[0]) for one in shares().by_name()])

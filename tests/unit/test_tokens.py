@@ -60,7 +60,7 @@ ARABIC = (
     "المدرسة ثم أذهب إلى العمل بالقطار. في عطلة نهاية الأسبوع نطبخ معا أو نشاهد فيلما، وأحيانا نمشي مع الكلب "
     "بجانب النهر. بدأت مؤخرا أتعلم قواعد البيانات وأرجو أن أنهي المشروع قبل نهاية السنة."
 )
-CODE = (ROOT / "shared" / "settings.py").read_text()
+CODE = (ROOT / "maas" / "settings" / "models.py").read_text()
 SQL = (ROOT / "sql" / "schema" / "04_runs.sql").read_text()
 LINES = "\n".join(
     f"- [{2015 + number}-{number % 12 + 1:02}-{number * 7 % 28 + 1:02}{number % 2 * ' 09:41'}] {name}: {sentence}"

@@ -1,6 +1,6 @@
 """The bakery: the assistant `clerk` writes down orders, and `maas orders` lists them."""
 
-from shared.plugins import Command, Plugin
+from maas.plugins import Command, Plugin
 
 PLUGIN = Plugin(
     name="bakery",

@@ -6,8 +6,8 @@ from pydantic import BaseModel, Field
 
 from maas.agents.definition import Definition
 from maas.engine.stages import Deps
+from maas.named_queries import query_named
 from maas.tools.tool import ToolContext, Toolset, tool
-from shared.query import query_named
 
 CLERK = Definition(
     name="clerk", role_prompt="Clerk", title="The bakery", description="Takes orders for bread.", toolset=("bakery",)

@@ -2,9 +2,9 @@
 
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, show
+from maas.named_queries import query_named
+from maas.settings import Settings
 from shared.db import Database
-from shared.query import query_named
-from shared.settings import Settings
 
 
 def list_orders() -> None:

@@ -6,7 +6,7 @@ for, vendors.py opens the clients/ of its services, context.py tells models what
 
 from __future__ import annotations
 
-from shared.plugins import Command, Plugin
+from maas.plugins import Command, Plugin
 
 PLUGIN = Plugin(
     name="ads",

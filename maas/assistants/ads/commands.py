@@ -22,10 +22,10 @@ from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.ads.sync import FIRST_DAYS, Failure, Report, Sync
 from maas.cli.invocation import read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
+from maas.settings import Settings
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.db import Database
 from shared.errors import MaasError
-from shared.settings import Settings
 from shared.vendors import VendorError
 
 if TYPE_CHECKING:

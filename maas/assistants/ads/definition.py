@@ -6,8 +6,8 @@ from maas.agents.definition import Agent, Definition, Limits, Needs
 from maas.assistants.ads.account import DOMAINS
 from maas.assistants.ads.context import PROVIDERS
 from maas.assistants.ads.settings import AdsSettings
-from shared.models.registry import model_or_default, named_model
-from shared.settings import Settings
+from maas.model_registry import model_or_default, named_model
+from maas.settings import Settings
 
 ORCHESTRATOR_MODEL, AGENT_MODEL = "openai:gpt-5.2", "openai:gpt-4o-mini"
 AGENT_TEMPERATURE, AGENT_TOKENS = 0.3, 1500
@@ -104,5 +104,5 @@ def _agents(settings: Settings, *, has_tools: bool) -> tuple[Agent, ...]:
 
 def _needs(model: str | None, settings: Settings) -> Needs:
     """A key, where nothing but the built-in model would answer: it calls no tools."""
-    is_built_in = (settings.responder_model or settings.model).startswith(BUILT_IN)
+    is_built_in = (settings.models.responder_model or settings.models.model).startswith(BUILT_IN)
     return Needs(keys=("openai",)) if model is None and is_built_in else Needs()

@@ -6,7 +6,7 @@ import re
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 
-from shared.plugin_settings import PluginSettings
+from maas.settings.plugins import PluginSettings
 
 _ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
 

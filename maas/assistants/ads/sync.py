@@ -19,12 +19,12 @@ from maas.assistants.ads.clients.evolution import Chat, ChatMessage
 from maas.assistants.ads.period import FACEBOOK_MONTHS, Period, months_before
 from maas.assistants.ads.tools.lead_stage import keep_stages
 from maas.assistants.ads.vendors import Vendors
+from maas.settings import Settings
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA
-from shared.settings import Settings
 from shared.vendors import VendorError
 from shared.vendors.service import Limits
 

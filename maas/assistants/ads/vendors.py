@@ -12,10 +12,10 @@ from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.clients.facebook import FacebookClient
 from maas.assistants.ads.settings import AdsSettings
+from maas.settings import Settings
 from maas.tools.calls import ToolDoubt, ToolFailure
 from maas.tools.tool import ToolContext
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
-from shared.settings import Settings
 from shared.vendors import VendorError
 from shared.vendors.service import DEFAULT_LIMITS, Limits
 

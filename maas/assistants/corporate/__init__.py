@@ -7,7 +7,7 @@ hands work on to a planner and to tasks, and routes.py takes such work from outs
 
 from __future__ import annotations
 
-from shared.plugins import Plugin
+from maas.plugins import Plugin
 
 PLUGIN = Plugin(
     name="corporate",

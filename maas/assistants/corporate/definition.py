@@ -7,9 +7,9 @@ from maas.assistants.corporate.interview import COMPLETION, SLOTS
 from maas.assistants.corporate.mail import MAIL_TOOLS, find_mail_server
 from maas.assistants.corporate.settings import CorporateSettings
 from maas.assistants.corporate.user_tools import OPENING_TOOLS, PASSED, STATUS_TOOL, WORKING_CONTEXT
+from maas.model_registry import model_or_default
 from maas.prompting.variants import Variant
-from shared.models.registry import model_or_default
-from shared.settings import Settings
+from maas.settings import Settings
 
 MODEL = "openai:gpt-5.2"
 BUILT_IN = "extractive:"
@@ -115,5 +115,5 @@ def define_corporate(settings: Settings) -> Definition:
 
 def _needs(model: str | None, settings: Settings) -> Needs:
     """A key, where nothing but the built-in model would answer: it calls no tools."""
-    is_built_in = (settings.responder_model or settings.model).startswith(BUILT_IN)
+    is_built_in = (settings.models.responder_model or settings.models.model).startswith(BUILT_IN)
     return Needs(keys=("openai",)) if model is None and is_built_in else Needs()

@@ -7,11 +7,11 @@ from typing import Literal
 from uuid import UUID
 
 from maas.assistants.corporate.settings import CorporateSettings
+from maas.settings import Settings
 from maas.tools.mcp_client import McpServer, read_servers
 from maas.tools.wording import Phrase, Wording
 from maas.user_secrets import UserSecrets
 from shared.log import hide
-from shared.settings import Settings
 
 SERVER = "calendar"
 TOKEN = "calendar_token"  # the secret of a user: `maas secrets set calendar_token --user U`
@@ -52,7 +52,7 @@ def mail_servers(settings: Settings) -> tuple[McpServer, ...]:
 
 def find_mail_server(settings: Settings) -> McpServer | None:
     """The server of mail and calendar: that of MAAS_MCP_SERVERS, else ours. Raises MaasError('bad_setting')."""
-    servers = (*read_servers(settings.mcp_servers, os.environ), *mail_servers(settings))
+    servers = (*read_servers(settings.assistants.mcp_servers, os.environ), *mail_servers(settings))
     return next((server for server in servers if server.name == SERVER), None)
 
 

@@ -28,15 +28,15 @@ from maas.assistants.corporate.plan import (
 )
 from maas.assistants.corporate.settings import CorporateSettings
 from maas.engine.stages import Deps, Prompt
+from maas.model_registry import model_or_default, named_model
 from maas.prompting.prompts import read_prompts
+from maas.settings import Settings
 from maas.tools.bounds import MAX_RESULT_TOKENS, fit_round
 from maas.tools.calls import ToolAnswer, ToolFailure, ToolResult, refused, tag_safe_json
 from maas.tools.tool import OtherTools, Tool, ToolContext, tool
 from shared.errors import MaasError
 from shared.json import json_object
 from shared.models import Message, Reply, Request, ToolCall, ToolSpec
-from shared.models.registry import model_or_default, named_model
-from shared.settings import Settings
 from shared.text import clean, is_blank, shorten
 
 DOMAIN = "delegation"

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from shared.plugin_settings import PluginSettings
+from maas.settings.plugins import PluginSettings
 
 _ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
 EVERYBODY = "*"

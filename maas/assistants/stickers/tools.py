@@ -67,7 +67,7 @@ async def request_photo() -> Any:
 
 def make_tools(deps: Deps) -> Toolset:
     """The tools of the assistant, with the image model and the database that they need."""
-    timeout = deps.settings.image_timeout
+    timeout = deps.settings.images.image_timeout
 
     async def verify_picture(_: Any, context: ToolContext, __: Any) -> Any:
         """Whether the run has a stored picture."""

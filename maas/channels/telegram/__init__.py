@@ -7,7 +7,7 @@ once, and filled by edits, which may be repeated. So no request is lost or made 
 
 from __future__ import annotations
 
-from shared.plugins import Command, Plugin
+from maas.plugins import Command, Plugin
 
 PLUGIN = Plugin(
     name="telegram",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from maas.channels.telegram.client import TelegramClient
 from maas.channels.telegram.settings import TelegramSettings
+from maas.settings import Settings
 from shared.db import Database
-from shared.settings import Settings
 
 SOURCE = "telegram"  # of its runs and conversations, and the provider of the names of its users
 KINDS = ("message", "callback_query")  # of updates that are taken in

@@ -6,10 +6,10 @@ from maas import queries as core
 from maas.channels.telegram import queries
 from maas.channels.telegram.client import TelegramClient
 from maas.channels.telegram.settings import TelegramSettings
+from maas.settings import Settings
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.db import Database
 from shared.errors import Advice, MaasError
-from shared.settings import Settings
 
 MAX_SILENCE_S = 120.0  # a poll takes 25 s
 

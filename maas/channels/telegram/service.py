@@ -25,12 +25,11 @@ from maas.channels.telegram.update_handler import UpdateHandler
 from maas.channels.telegram.webhook import Webhooks
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
+from maas.settings import Settings
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.db import CONNECTION_LOST, Database, connect, open_database, wait_for_postgres
 from shared.errors import Backoff, MaasError
 from shared.postgres import PostgresUrls
-from shared.query import query_texts
-from shared.settings import Settings
 from shared.vendors import VendorError
 
 POLL_S = 25
@@ -79,7 +78,12 @@ async def serve(settings: Settings, postgres: PostgresUrls, stop: asyncio.Event)
 
 async def _open_database(settings: Settings, postgres: PostgresUrls, stack: AsyncExitStack) -> Database:
     db = await stack.enter_async_context(
-        open_database(postgres.query, settings.pool_size, "maas telegram", statement_timeout=settings.statement_timeout)
+        open_database(
+            postgres.query,
+            settings.database.pool_size,
+            "maas telegram",
+            statement_timeout=settings.database.statement_timeout,
+        )
     )
     if not await db.value(core.schema_is_there):
         raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
@@ -133,7 +137,7 @@ class _Service:
     async def _serve_with_lock(self) -> None:
         connection = await connect(self._postgres.listen, server_settings={"application_name": "maas telegram lock"})
         try:
-            if not await connection.fetchval(query_texts()[queries.telegram_lock], self._bot.id):
+            if not await connection.fetchval(queries.telegram_lock.text, self._bot.id):
                 if not self._is_announced:
                     log.info("telegram_stands_by", bot=self._bot.username, why="another process serves this bot")
                 self._is_announced = True
@@ -173,7 +177,7 @@ class _Service:
         """Return or raise when the lock is lost."""
         while not lock.is_closed():
             await asyncio.sleep(PING_INTERVAL_S)
-            await lock.fetchval(query_texts()[core.ping], timeout=PING_TIMEOUT_S)
+            await lock.fetchval(core.ping.text, timeout=PING_TIMEOUT_S)
 
     async def _take_in(self, handler: UpdateHandler, delivery: Delivery, next_id: int | None) -> None:
         await wait_for_postgres(delivery.load)  # what an earlier process has begun goes out first

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-from shared.plugin_settings import PluginSettings
-from shared.settings import Settings
+from maas.settings import Settings
+from maas.settings.plugins import PluginSettings
 from shared.text import is_blank
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{10,100}")

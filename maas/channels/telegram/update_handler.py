@@ -141,8 +141,8 @@ class UpdateHandler:
         if incoming.photo is not None:
             try:
                 content = await self._bot.client.get_file(incoming.photo)
-                if len(content) > self._bot.settings.attachment_bytes:
-                    raise MaasError("bad_image", f"> {self._bot.settings.attachment_bytes} bytes")
+                if len(content) > self._bot.settings.uploads.attachment_bytes:
+                    raise MaasError("bad_image", f"> {self._bot.settings.uploads.attachment_bytes} bytes")
                 user_id = await get_or_create_user(self._db, incoming.name, TELEGRAM)
                 attachments.append((await store_upload(self._db, user_id, content))["id"])
             except MaasError as error:
@@ -156,7 +156,7 @@ class UpdateHandler:
             row = await self._db.row(
                 queries.telegram_ask, self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
                 incoming.dialogue, incoming.name, self._bot.assistant, incoming.text or PHOTO_ALONE, incoming.language,
-                incoming.metadata, attachments, self._bot.settings.user_queue_limit,
+                incoming.metadata, attachments, self._bot.settings.quotas.user_queue_limit,
             )  # fmt: skip
         except QuotaExceeded as error:
             await self._notify(incoming, say(incoming.language, "quota_exceeded", cause=error.message))
@@ -246,7 +246,7 @@ class UpdateHandler:
             else:
                 assert button is not None
                 run_id = await press_button(
-                    self._db, UUID(button[1]), user_id, button[2], self._bot.settings.user_queue_limit
+                    self._db, UUID(button[1]), user_id, button[2], self._bot.settings.quotas.user_queue_limit
                 )  # fmt: skip
                 await self._delivery.follow(incoming.chat_id, user_id, run_id, incoming.language, None)
                 verdict = "accepted"
@@ -271,6 +271,6 @@ class UpdateHandler:
         """`shown`: the beginning of the fingerprint of the action that the buttons stand under."""
         fingerprint: str = (await read_action(self._db, action_id, user_id))["fingerprint"]
         fingerprint = fingerprint if fingerprint.startswith(shown) else shown
-        limit = self._bot.settings.user_queue_limit
+        limit = self._bot.settings.quotas.user_queue_limit
         await decide_action(self._db, action_id, user_id, decision, SOURCE, limit, fingerprint)
         return "approved" if decision == "approve" else "rejected"

@@ -177,7 +177,7 @@ async def get_admin_audit(request: Request) -> Response:
 
 def _read_span(request: Request) -> tuple[datetime, datetime]:
     """Return `from`, at most MAX_DAYS before `to`, and `to`; by default the last DEFAULT_DAYS days, today included."""
-    zone = app_state(request).settings.zone
+    zone = app_state(request).settings.engine.zone
     until = in_zone(zone, read_parameter(request, "to", to_time)) or datetime.now(UTC) + timedelta(seconds=1)
     since = in_zone(zone, read_parameter(request, "from", to_time))
     if since is None:

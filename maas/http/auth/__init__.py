@@ -17,10 +17,10 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from maas import queries
+from maas.settings import Settings
 from maas.users import LOCAL_USER, is_secret_of, split_key
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
-from shared.settings import Settings
 
 Scope = Literal["open", "ask", "read", "erase", "metrics", "admin"]
 Key = TypeVar("Key", bound=Hashable)
@@ -228,12 +228,12 @@ class KeyAuthenticator:
 @asynccontextmanager
 async def open_authenticator(db: Database, settings: Settings) -> AsyncIterator[Authenticator]:
     """Open the authenticator that MAAS_AUTH selects; its background tasks and connections end with the context."""
-    if settings.auth == "none":
-        yield LocalAuthenticator(settings.cors_origins)
+    if settings.access.auth == "none":
+        yield LocalAuthenticator(settings.http.cors_origins)
         return
     async with AsyncExitStack() as stack:
         keys = KeyAuthenticator(db, await stack.enter_async_context(asyncio.TaskGroup()))
-        if settings.auth == "keys":
+        if settings.access.auth == "keys":
             yield keys
             return
         from maas.http.auth.jwt import (  # slow to load, as is bounded_http
@@ -246,13 +246,13 @@ async def open_authenticator(db: Database, settings: Settings) -> AsyncIterator[
         from shared.bounded_http import MAX_KEY_SET_BYTES, open_bounded
 
         signing_keys: SigningKeys
-        if settings.auth == "local":
-            signing_keys = StoredSecret(db, settings)
-        elif settings.jwt_secret is not None:
-            signing_keys = SharedSecret(settings.jwt_secret.get_secret_value())
+        if settings.access.auth == "local":
+            signing_keys = StoredSecret(db, settings.access)
+        elif settings.access.jwt_secret is not None:
+            signing_keys = SharedSecret(settings.access.jwt_secret.get_secret_value())
         else:
-            assert settings.jwks_url is not None
+            assert settings.access.jwks_url is not None
             signing_keys = JwksCache(
-                settings.jwks_url, await stack.enter_async_context(open_bounded(MAX_KEY_SET_BYTES))
+                settings.access.jwks_url, await stack.enter_async_context(open_bounded(MAX_KEY_SET_BYTES))
             )
-        yield JwtAuthenticator(db, settings, signing_keys, keys)
+        yield JwtAuthenticator(db, settings.access, signing_keys, keys)

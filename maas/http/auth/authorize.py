@@ -14,9 +14,9 @@ from starlette.types import Scope as ASGIScope
 from maas.http.auth import Principal, Scope, Unauthenticated
 from maas.http.request_input import read_id, read_json, read_parameter, validate
 from maas.http.state import app_state, until_sent
+from maas.named_queries import query_named
 from maas.users import has_name_prefix
 from shared.errors import MaasError
-from shared.query import query_named
 
 Resource = Literal["run", "conversation", "action", "attachment", "memory", "user", "document"]
 Model = TypeVar("Model", bound=BaseModel)
@@ -104,7 +104,7 @@ async def note_user(request: Request, user_id: UUID) -> None:
     state, principal = app_state(request), principal_of(request)
     if getattr(request.state, "named_user", None) is None:
         request.state.named_user = user_id
-        if per_minute := state.settings.user_rate:
+        if per_minute := state.settings.http.user_rate:
             state.rate_limiter.take(f"user:{user_id}", per_minute, "a user")
     if principal.is_administrator and user_id not in (principal.user_id, principal.default_user):
         method = "GET" if request.method == "HEAD" else request.method

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from maas import queries
 from maas.accounts import signing_secret
 from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
+from maas.settings.access import AccessSettings
 from shared.db import Database
-from shared.settings import Settings
 
 USER_SCOPES, ADMIN_SCOPES = frozenset({"ask", "read", "erase"}), frozenset({"admin"})
 SUBJECT_IS_NO_USER = "the token's `sub` must be a UUID: it is the user_id whose memory this is"
@@ -51,7 +51,7 @@ class SharedSecret:
 class StoredSecret:
     """The HS256 secret of our own sign-in (MAAS_AUTH=local), which is read at the first token."""
 
-    def __init__(self, db: Database, settings: Settings) -> None:
+    def __init__(self, db: Database, settings: AccessSettings) -> None:
         self._db = db
         self._settings = settings
         self._secret: str | None = None
@@ -131,7 +131,9 @@ class JwtAuthenticator:
     Tokens of our own sign-in (MAAS_AUTH=local) are refused within CACHE_TTL_S of the end of their session.
     """
 
-    def __init__(self, db: Database, settings: Settings, signing_keys: SigningKeys, keys: KeyAuthenticator) -> None:
+    def __init__(
+        self, db: Database, settings: AccessSettings, signing_keys: SigningKeys, keys: KeyAuthenticator
+    ) -> None:
         self._db = db
         self._settings = settings
         self._signing_keys = signing_keys

@@ -95,7 +95,7 @@ async def wait_for_completion(state: AppState, run_id: UUID, seconds: float = ma
     It waits for `seconds` and for MAAS_OPENAI_WAIT at most.
     Raises MaasError: `answer_timeout`, `not_found` for a run that was erased.
     """
-    deadline = time.monotonic() + min(seconds, state.settings.openai_wait)
+    deadline = time.monotonic() + min(seconds, state.settings.http.openai_wait)
     while (remaining_s := deadline - time.monotonic()) > 0 and not state.run_watcher.is_closing:
         try:
             await state.run_watcher.wait_for_answer(run_id, remaining_s)

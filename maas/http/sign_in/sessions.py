@@ -107,7 +107,7 @@ async def put_account(request: Request) -> Response:
         raise MaasError("validation_failed", "email: cannot be changed; ask an administrator for another account")
     if body.password is not None:
         settings = app_state(request).settings
-        app_state(request).rate_limiter.take(f"password:{user_id}", settings.sign_in_rate, "one account")
+        app_state(request).rate_limiter.take(f"password:{user_id}", settings.access.sign_in_rate, "one account")
     account = await sign_in.change(
         account, session_id, body.password, body.current_password, body.data.name if body.data else None,
         client_network(request),
@@ -144,7 +144,9 @@ async def get_auth_settings(request: Request) -> Response:
     _begin(request)
     settings = app_state(request).settings
     return json_response(
-        AuthSettings(disable_signup=settings.signup == "closed", password_min_length=settings.password_length)
+        AuthSettings(
+            disable_signup=settings.access.signup == "closed", password_min_length=settings.access.password_length
+        )
     )
 
 
@@ -158,8 +160,10 @@ def _begin(request: Request, *, is_password: bool = False) -> SignIn:
     """Count the request of this client address. Raises MaasError: not_found without MAAS_AUTH=local, rate_limited."""
     state = app_state(request)
     if state.sign_in is None:
-        raise MaasError("not_found", f"there is no sign-in here: set MAAS_AUTH=local (now {state.settings.auth})")
-    rate = state.settings.sign_in_address_rate
+        raise MaasError(
+            "not_found", f"there is no sign-in here: set MAAS_AUTH=local (now {state.settings.access.auth})"
+        )
+    rate = state.settings.access.sign_in_address_rate
     per_minute = rate if is_password else rate * LIGHT_FACTOR
     network = client_network(request)
     bucket = address_bucket(network) if is_password else f"light of {network}"
@@ -212,7 +216,7 @@ async def _session_response(request: Request, session: Session, is_cookie: bool)
     response = json_response(AuthSession.of(session, "" if is_cookie else session.refresh_token))
     if is_cookie:
         assert state.sign_in is not None
-        set_cookie(request, response, session.refresh_token, state.settings.refresh_days)
+        set_cookie(request, response, session.refresh_token, state.settings.access.refresh_days)
         await set_browser(request, response, state.sign_in, session.account.email)
     return response
 

@@ -22,10 +22,10 @@ from pydantic import (
 
 from maas import queries
 from maas.memory.dates import to_utc
+from maas.named_queries import query_named
+from maas.plugins import exports_of_plugins
 from shared.db import Database
 from shared.images import SanitizedImage, sanitize_image
-from shared.plugins import exports_of_plugins
-from shared.query import query_named
 from shared.text import visible_json
 
 PARTS = ("logs", "records", "corrections", "conversations", "messages", "notes", "attachments", "actions", "runs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.plugins import Plugin
+from maas.plugins import Plugin
 
 PLUGIN = Plugin(
     name="dummies",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings
 
-PREFIX = "MAAS_"
-SOURCES = SettingsConfigDict(
-    env_prefix=PREFIX, env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True
-)
+from maas.settings.sources import SOURCES
 
 
 class PluginSettings(BaseSettings):

@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 import structlog
 
+from maas.model_options import options_of
+from maas.settings import Settings
+from maas.settings.embeddings import NO_EMBEDDING_MODEL
+from maas.settings.providers import ProviderSettings
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, Kind, is_loopback, is_own, kind_of
 from shared.models import Embedder, ImageModel, Model
 from shared.models.calls import ImageModels
-from shared.models.options import options_of
-from shared.settings import NO_EMBEDDING_MODEL, Settings
 
 ModelFactory: TypeAlias = Callable[[str, Settings], Model]
 ANSWERING_ROLE = "FinalResponder"
@@ -148,10 +150,10 @@ def _with_access(settings: Settings, role: str, provider: str, name: str) -> Set
     """Return settings in which URL and key of a provider are those of this model in this role."""
     options = options_of(settings, role, f"{provider}:{name}")
     values = {f"{provider}_base_url": options.base_url, f"{provider}_api_key": options.api_key}
-    known = {name: value for name, value in values.items() if name in Settings.model_fields}
-    if all(getattr(settings, name) == value for name, value in known.items()):
+    known = {name: value for name, value in values.items() if name in ProviderSettings.model_fields}
+    if all(getattr(settings.providers, name) == value for name, value in known.items()):
         return settings
-    return settings.model_copy(update=known)
+    return settings.replace(**known)
 
 
 def check_access(
@@ -213,8 +215,8 @@ class ModelCache:
 @asynccontextmanager
 async def open_images(settings: Settings) -> AsyncIterator[ImageModels | None]:
     """Open the image models; None if none is configured. Raises MaasError as `open_model` does."""
-    if settings.image_model is None:
-        if settings.image_fallback is not None:
+    if settings.images.image_model is None:
+        if settings.images.image_fallback is not None:
             raise MaasError("bad_setting", "MAAS_IMAGE_FALLBACK stands in for MAAS_IMAGE_MODEL: set that, too")
         yield None
         return
@@ -226,8 +228,10 @@ async def open_images(settings: Settings) -> AsyncIterator[ImageModels | None]:
             stack.push_async_callback(model.close)
             return model
 
-        fallback = settings.image_fallback
-        yield ImageModels(opened(settings.image_model), opened(fallback) if fallback else None, settings.retry_delay)
+        fallback = settings.images.image_fallback
+        yield ImageModels(
+            opened(settings.images.image_model), opened(fallback) if fallback else None, settings.models.retry_delay
+        )
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
@@ -237,19 +241,21 @@ def open_embedder(settings: Settings) -> Embedder | None:
     Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
     `missing_package` where the local model was chosen and is not installed.
     """
-    if settings.embedding_model == NO_EMBEDDING_MODEL:
+    if settings.embeddings.embedding_model == NO_EMBEDDING_MODEL:
         return None
     if lacks_default_embedder(settings):
         log.warning("no_vectors", hint=LOCAL_MODEL_HINT)
         return None
-    provider, name = _read_spec(settings.embedding_model, _EMBEDDING_PROVIDERS, "openai:text-embedding-3-small@512")
+    provider, name = _read_spec(
+        settings.embeddings.embedding_model, _EMBEDDING_PROVIDERS, "openai:text-embedding-3-small@512"
+    )
     sized = _WITH_DIMENSIONS.fullmatch(name)
     return _EMBEDDING_PROVIDERS[provider](sized[1] if sized else name, int(sized[2]) if sized else None, settings)
 
 
 def lacks_default_embedder(settings: Settings) -> bool:
     """Whether nobody chose an embedding model, and the default one is not installed."""
-    if not settings.has_default_embedding_model:
+    if not settings.embeddings.has_default_embedding_model:
         return False
     from shared.models.e5 import is_installed
 
@@ -270,7 +276,7 @@ def _read_spec(spec: str, providers: Iterable[str], example: str) -> tuple[str, 
 
 def _openai_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
     """Return key and base URL. Raises MaasError('missing_key')."""
-    key, base_url = settings.openai_api_key, settings.openai_base_url
+    key, base_url = settings.providers.openai_api_key, settings.providers.openai_base_url
     if key is None and base_url is None:
         what = "OPENAI_API_KEY (or OPENAI_BASE_URL for a compatible server that needs no key)"
         raise _missing_key("openai", name, what, alternative)
@@ -279,8 +285,8 @@ def _openai_access(name: str, settings: Settings, alternative: str) -> tuple[str
 
 def _local_access(kind: Kind, name: str, settings: Settings, alternative: str = "") -> str:
     """Return the base URL. Raises MaasError('bad_setting') for a wrong address, and for that of MaaS itself."""
-    server, url = SERVERS[kind], settings.server_url(kind)
-    if is_loopback(url) and url.endswith(f":{settings.port}"):
+    server, url = SERVERS[kind], settings.providers.server_url(kind)
+    if is_loopback(url) and url.endswith(f":{settings.http.port}"):
         message = f"{kind}:{name}: {url} is where MaaS listens itself; set {server.variable} or MAAS_PORT"
         raise MaasError("bad_setting", message)
     return f"{url}/v1"
@@ -288,9 +294,9 @@ def _local_access(kind: Kind, name: str, settings: Settings, alternative: str = 
 
 def _gemini_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
     """Return key and base URL. Raises MaasError('missing_key')."""
-    if settings.gemini_api_key is None:
+    if settings.providers.gemini_api_key is None:
         raise _missing_key("gemini", name, "GEMINI_API_KEY", alternative)
-    return settings.gemini_api_key.get_secret_value(), settings.gemini_base_url
+    return settings.providers.gemini_api_key.get_secret_value(), settings.providers.gemini_base_url
 
 
 def _anthropic_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
@@ -298,7 +304,7 @@ def _anthropic_access(name: str, settings: Settings, alternative: str) -> tuple[
     if find_spec("anthropic") is None:
         how = "pip install 'maas[anthropic]' (in a checkout: make anthropic)"
         raise MaasError("missing_package", f"anthropic:{name} needs the package anthropic: {how}, or {alternative}")
-    key, base_url = settings.anthropic_api_key, settings.anthropic_base_url
+    key, base_url = settings.providers.anthropic_api_key, settings.providers.anthropic_base_url
     if key is None and base_url is None:
         what = "ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL for a compatible server that needs no key)"
         raise _missing_key("anthropic", name, what, alternative)

@@ -11,9 +11,10 @@ from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from shared.plugin_settings import PREFIX, PluginSettings
-from shared.plugins import load_parts
-from shared.settings import Settings
+from maas.plugins import load_parts
+from maas.settings import SUBJECTS, Settings
+from maas.settings.plugins import PluginSettings
+from maas.settings.sources import PREFIX
 
 ORCHESTRATOR_SECRETS = (
     "openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers", "models",
@@ -25,7 +26,7 @@ OTHER_VARIABLES = {  # of clients, and between our processes
 
 def variables() -> dict[str, str]:
     """Return the environment variable of each setting: ours, then of the plugins that are on. Raises MaasError."""
-    kinds: list[type[BaseSettings]] = [Settings, *_kinds_of_plugins()]
+    kinds: list[type[BaseSettings]] = [*SUBJECTS.values(), *_kinds_of_plugins()]
     return {name: _variable_of(name, field) for kind in kinds for name, field in kind.model_fields.items()}
 
 
@@ -36,7 +37,7 @@ def _variable_of(name: str, field: FieldInfo) -> str:
 
 def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
     """Return the names of secrets that the HTTP process does not need: all but the key of its embedding model."""
-    provider = settings.embedding_model.partition(":")[0].strip()
+    provider = settings.embeddings.embedding_model.partition(":")[0].strip()
     ours = (name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key")
     return (*ours, *(name for kind in _kinds_of_plugins() for name in kind.orchestrator_secrets), *service_secrets())
 

@@ -1,22 +1,37 @@
-"""Settings of model servers at home, and the profile of the models that are used."""
+"""Settings of the providers of models: keys, and URLs of their servers, at home too."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
-
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings
 
+from maas.settings.sources import SOURCES
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, address_of
-from shared.model_profiles import PROFILES, ProfileName, choose_profile
 
 
-class LocalSettings(BaseSettings):
-    """A part of `Settings`."""
+class ProviderSettings(BaseSettings):
+    """Where the models of each provider are, and its key."""
 
-    model_profile: Literal["auto", "cloud", "local", "small"] = Field(
-        "auto", description="what settings are unless they are set, for hosted models, models at home, small ones"
+    model_config = SOURCES
+
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("OPENAI_API_KEY"), description="key of the provider openai"
+    )
+    openai_base_url: str | None = Field(
+        None, validation_alias=AliasChoices("OPENAI_BASE_URL"), description="URL of an OpenAI-compatible server"
+    )
+    gemini_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("GEMINI_API_KEY"), description="key of the provider gemini"
+    )
+    gemini_base_url: str | None = Field(
+        None, validation_alias=AliasChoices("GEMINI_BASE_URL"), description="URL of a Gemini-compatible server"
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("ANTHROPIC_API_KEY"), description="key of the provider anthropic"
+    )
+    anthropic_base_url: str | None = Field(
+        None, validation_alias=AliasChoices("ANTHROPIC_BASE_URL"), description="URL of an Anthropic-compatible server"
     )
     ollama_base_url: str | None = Field(
         None,
@@ -38,21 +53,6 @@ class LocalSettings(BaseSettings):
         validation_alias=AliasChoices("MAAS_VLLM_URL"),
         description="address of vLLM, for models vllm:NAME; unset: http://127.0.0.1:8000",
     )
-
-    @model_validator(mode="after")
-    def _apply_profile(self) -> Self:
-        # Not by assignment: what nobody has set stays out of `model_fields_set`.
-        unset = PROFILES[self.profile].items()
-        self.__dict__.update({name: value for name, value in unset if name not in self.model_fields_set})
-        return self
-
-    @property
-    def profile(self) -> ProfileName:
-        """The profile that is set; `auto` stands for that of the model that answers."""
-        if self.model_profile != "auto":
-            return self.model_profile
-        values = self.__dict__
-        return choose_profile(values.get("responder_model") or values["model"], values["openai_base_url"])
 
     def server_url(self, kind: str) -> str:
         """Return the address of one of SERVERS, without `/v1`. Raises MaasError('bad_setting')."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from maas.settings.sources import SOURCES
+
 MIB = 1024 * 1024
 
 
 class QuotaSettings(BaseSettings):
-    """A part of `Settings`. Orchestrators write the quotas to the database, which enforces them."""
+    """What one user may have; orchestrators write the quotas to the database, which enforces them."""
+
+    model_config = SOURCES
 
     user_queue_limit: int = Field(
         100, ge=1, le=100_000, description="limit of unfinished runs of one user; above it 429"

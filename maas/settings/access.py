@@ -7,11 +7,15 @@ from typing import Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
+from maas.settings.sources import SOURCES
+
 MIN_JWT_SECRET_BYTES = 32
 
 
 class AccessSettings(BaseSettings):
-    """A part of `Settings`."""
+    """Who may call, and how people sign in."""
+
+    model_config = SOURCES
 
     auth: Literal["none", "keys", "jwt", "local"] = Field(
         "none",

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from maas.settings.sources import SOURCES
+
 
 class PageSettings(BaseSettings):
-    """A part of `Settings`."""
+    """The web interface, and who signs people in to it."""
+
+    model_config = SOURCES
 
     ui: bool = Field(True, description="on: the HTTP server serves the web interface at /ui")
     supabase_url: str | None = Field(
