@@ -40,13 +40,15 @@ OTHER_FILES = 300  # open files besides connections of clients: the database, lo
 
 
 def require_loopback(settings: Settings) -> None:
-    """Without access control the server may listen on loopback addresses only. Raises MaasError('open_door')."""
+    """Without access control the server may listen on loopback addresses only. Raises MaasError."""
     if settings.access.auth != "none":
         return
     try:
         addresses = {info[4][0] for info in socket.getaddrinfo(settings.http.host, settings.http.port)}
     except socket.gaierror as error:
-        raise MaasError("bad_setting", f"MAAS_HOST: {settings.http.host!r} is no address of this machine") from error
+        raise MaasError(
+            "bad_setting", f"MAAS_HOST: {settings.http.host!r} is not an address of this machine"
+        ) from error
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
             "open_door", f"MAAS_HOST={settings.http.host} is reachable from other machines and MAAS_AUTH=none lets "
@@ -79,7 +81,9 @@ def allow_connections(settings: HttpSettings) -> None:
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < needed:
-        structlog.get_logger().warning("few_files", allowed=hard, needed=needed, hint="ulimit -Hn, MAAS_CONNECTIONS")
+        structlog.get_logger().warning(
+            "open_files_limit_low", allowed=hard, needed=needed, hint="ulimit -Hn, MAAS_CONNECTIONS"
+        )
 
 
 class Server(uvicorn.Server):
@@ -130,7 +134,9 @@ async def print_admin_code(db: Database) -> None:
     except UNDEFINED_IN_SCHEMA:
         return  # not migrated yet
     if code is not None:
-        text = f"there is no administrator yet; sign up with the code {code}, once and within {LINK_HOURS} hours"
+        text = (
+            f"there is no administrator yet; sign up with the code {code}, which works once, within {LINK_HOURS} hours"
+        )
         print(f"maas: {text}, or run `maas users add EMAIL --admin`", file=sys.stderr, flush=True)
 
 

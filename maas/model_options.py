@@ -109,7 +109,7 @@ def read_entries(text: str) -> tuple[_Entry, ...]:
         problem = problems_of(error)[0]
         raise MaasError("bad_setting", f"MAAS_MODELS: {problem}") from error
     except ValueError as error:
-        raise MaasError("bad_setting", f"MAAS_MODELS holds no JSON list: {error}") from error
+        raise MaasError("bad_setting", f"MAAS_MODELS is not a JSON list: {error}") from error
     for entry in entries:
         hide(entry.api_key or "")
     return entries

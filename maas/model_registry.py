@@ -244,7 +244,7 @@ def open_embedder(settings: Settings) -> Embedder | None:
     if settings.embeddings.embedding_model == NO_EMBEDDING_MODEL:
         return None
     if lacks_default_embedder(settings):
-        log.warning("no_vectors", hint=LOCAL_MODEL_HINT)
+        log.warning("vectors_unavailable", hint=LOCAL_MODEL_HINT)
         return None
     provider, name = _read_spec(
         settings.embeddings.embedding_model, _EMBEDDING_PROVIDERS, "openai:text-embedding-3-small@512"

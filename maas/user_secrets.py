@@ -45,7 +45,9 @@ class UserSecrets:
 async def set_secret(db: Database, user_id: UUID, name: str, value: str, actor: str) -> bool:
     """Store or replace a secret; whether it is new. Raises MaasError('bad_parameter'), which quotes no value."""
     if not is_storable(name) or not is_storable(value):  # the driver's error would quote it
-        raise MaasError("bad_parameter", "value: 8 to 8000 printable ASCII characters without blanks at its ends")
+        raise MaasError(
+            "bad_parameter", "value: 8 to 8000 printable ASCII characters without leading or trailing blanks"
+        )
     try:
         return bool(await db.value(queries.set_secret, user_id, name, value, actor))
     except asyncpg.InvalidParameterValueError as error:

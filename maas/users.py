@@ -56,7 +56,7 @@ async def has_name_prefix(db: Database, user_id: UUID, prefix: str) -> bool:
 def parse_user_id(name: str) -> UUID | None:
     """The UUID that a name is, or None for another name. Raises MaasError('bad_user')."""
     if is_blank(name) or len(name) > MAX_USER_NAME_CHARS or not is_storable(name):
-        raise MaasError("bad_user", f"user: must be a text of 1 to {MAX_USER_NAME_CHARS} characters that is not blank")
+        raise MaasError("bad_user", f"user: must be text of 1 to {MAX_USER_NAME_CHARS} characters that is not blank")
     try:
         user_id = UUID(name)
     except ValueError:

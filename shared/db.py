@@ -107,7 +107,7 @@ async def wait_for_postgres(work: Callable[[], Awaitable[Result]]) -> Result:
             if not isinstance(cause, UNAVAILABLE) or isinstance(cause, ValueError):
                 raise
             wait_s = backoff.next_s()
-            log.warning("database_away", cause=mask(repr(cause)), again_in=round(wait_s, 1))
+            log.warning("database_unavailable", cause=mask(repr(cause)), again_in=round(wait_s, 1))
         await asyncio.sleep(wait_s)
 
 

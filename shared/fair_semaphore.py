@@ -125,6 +125,8 @@ class FairSemaphore:
         if self._held[owner] >= self.places_each:
             count = "one" if self.places_each == 1 else str(self.places_each)
             return MaasError(
-                "share_used", f"{self.subject}: {count} at a time; wait for the end, then try again", retry_after
+                "share_used",
+                f"{self.subject}: at most {count} at a time; wait until one ends, then try again",
+                retry_after,
             )
-        return MaasError("busy", f"{self.subject}: all places of this process are taken; try again", retry_after)
+        return MaasError("busy", f"{self.subject}: all slots of this process are in use; try again", retry_after)

@@ -20,7 +20,7 @@ MAX_IMAGE_BYTES = 20 * 1024 * 1024
 MAX_DECODED_BYTES = 200_000_000  # memory that an image may take while it is decoded
 STRIP_ROWS = 256
 BROKEN = "is a broken image: it cannot be decoded to its end"
-FOREIGN = "is no JPEG, PNG or WebP image"
+FOREIGN = "is not a JPEG, PNG or WebP image"
 _TYPES = {"JPEG": "image/jpeg", "MPO": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 _ORIENTATION = 0x0112
 # Metadata that is kept: how pixels are shown, nothing about author, place and time.
@@ -97,7 +97,7 @@ def sanitize_image(data: bytes) -> SanitizedImage:
         width, height = image.size
         limit = min(MAX_PIXELS, MAX_DECODED_BYTES // _pixel_bytes(image, data))
         if width * height > limit:
-            allowed = f"at most {limit // 1_000_000} megapixels are taken of an image of this kind"
+            allowed = f"at most {limit // 1_000_000} megapixels are allowed in an image of this kind"
             raise ValueError(f"has {width} x {height} pixels; {allowed}")
         is_clean = _checked(lambda: _is_clean(image, data), BROKEN)
         media_type = _TYPES[str(image.format)]

@@ -122,5 +122,5 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     # A proxy that checked the body on its way may have read the other of the two values.
     whole = dict(pairs)
     if len(whole) != len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return whole

@@ -56,7 +56,7 @@ def address_of(server: LocalServer, configured: str | None) -> str:
     has_scheme = "://" in text
     parts = urlsplit(text if has_scheme else f"http://{text}")
     if parts.scheme not in ("http", "https") or parts.query or parts.fragment or parts.username:
-        raise ValueError(f"{configured!r} is no address; it looks like {server.url}")
+        raise ValueError(f"{configured!r} is not an address; it looks like {server.url}")
     host = parts.hostname or "127.0.0.1"
     host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     host = f"[{host}]" if ":" in host else host

@@ -124,7 +124,9 @@ def _baseline(files: Mapping[str, str]) -> str:
     """
     if any(map(_is_step, files)):
         return BASELINE_VERSION
-    statements = [re.sub(r"--[^\n]*|'[^\S\n]*+\n\s*+'", "", text) for name, text in files.items() if not _is_recorded(name)]
+    statements = [
+        re.sub(r"--[^\n]*|'[^\S\n]*+\n\s*+'", "", text) for name, text in files.items() if not _is_recorded(name)
+    ]
     return f"{BASELINE_VERSION} {_hash(' '.join(' '.join(statements).split()))}"
 
 

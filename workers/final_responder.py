@@ -87,7 +87,7 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     try:
         reply = await _call_model(run, deps, prompt, request, events)
     except DayBudgetSpent as error:
-        log.warning("answered_by_rule", cause=error.message)
+        log.warning("answered_by_rules", cause=error.message)
         spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
         return Outcome(answer=spent_answer(run, deps.settings, spoken))
     answer = _read_answer(reply, deps)

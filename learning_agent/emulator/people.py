@@ -1,4 +1,4 @@
-"""A person played by a model, and the judge of an answer: what they are told, and what is read from their replies."""
+"""A person played by a model, and the judge of an answer: what they read, and what is read from their replies."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def read_recording(path: Path) -> Recording:
     except OSError as error:
         raise EmulatorError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise EmulatorError(f"{path} is no recording: {error}") from error
+        raise EmulatorError(f"{path} is not a recording: {error}") from error
     return found
 
 

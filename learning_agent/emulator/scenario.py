@@ -204,7 +204,7 @@ def _read(path: Path) -> Scenario:
     except OSError as error:
         raise EmulatorError(f"{path} cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:
-        raise EmulatorError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+        raise EmulatorError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the scenario"

@@ -39,7 +39,7 @@ def check_password(password: str, min_chars: int, email: str) -> None:
         message = f"password: must have at least {min_chars} characters"
         raise MaasError("weak_password", message, {"reasons": ["length"]})
     if len(password) > MAX_PASSWORD_CHARS or not is_storable(password):
-        raise MaasError("validation_failed", f"password: must be a text of at most {MAX_PASSWORD_CHARS} characters")
+        raise MaasError("validation_failed", f"password: must be text of at most {MAX_PASSWORD_CHARS} characters")
     if _is_of_email(password, email) or _is_guessed(password):
         raise MaasError(
             "weak_password",

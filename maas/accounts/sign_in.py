@@ -32,13 +32,16 @@ Method = Literal["password", "recovery"]
 SignOutScope = Literal["global", "local", "others"]
 _REFUSALS = {
     "closed": ("signup_disabled", "sign-up is closed here; ask an administrator for an account"),
-    "exists": ("user_already_exists", "there is an account with this email; sign in, or ask for a link to reset it"),
+    "exists": (
+        "user_already_exists",
+        "an account with this email exists already; sign in, or ask for a link to reset the password",
+    ),
     "wrong_code": (
         "validation_failed",
         "admin_code: is unknown, expired or used; start the server again for a new one, if there is no administrator",
     ),
     "unknown": ("refresh_token_not_found", "this session has ended; sign in again"),
-    "expired": ("session_expired", "this session was not used for too long; sign in again"),
+    "expired": ("session_expired", "this session expired because it was not used; sign in again"),
     "reused": (
         "refresh_token_already_used",
         "this refresh token was used before, so its session was ended for safety; sign in again",
@@ -181,13 +184,13 @@ class SignIn:
         if current is None and not is_fresh:
             raise MaasError(
                 "reauthentication_needed",
-                "current_password: send the present password, too, or sign in once more before",
+                "current_password: also send the current password, or sign in again first",
             )
         stored = await self._db.value(queries.password_hash, user_id)
         if current is not None and not await self._hasher.verify(stored, current, client):
             raise MaasError("invalid_credentials", "current_password: is wrong")
         if await self._hasher.verify(stored, password, client):
-            raise MaasError("same_password", "password: must differ from the present one")
+            raise MaasError("same_password", "password: must differ from the current one")
 
     async def _begin(self, user_id: UUID, method: Method) -> Session:
         refresh_token = secrets.token_urlsafe(TOKEN_BYTES)

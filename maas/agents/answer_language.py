@@ -46,7 +46,7 @@ async def in_own_language(definition: Definition, model: ResponderModel, request
     language = definition.language
     if not definition.strict_language or language == "auto" or is_in(language, text):
         return text
-    log.warning("answer_in_another_language", assistant=definition.name, wanted=language)
+    log.warning("answer_in_wrong_language", assistant=definition.name, wanted=language)
     await model.pin()
     again = (Message("assistant", text), Message("user", SAY_AGAIN[language]))
     asked = replace(request, messages=(*request.messages, *again), tools=(), tool_choice="auto")

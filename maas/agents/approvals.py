@@ -1,4 +1,4 @@
-"""Approvals: an action that the user approved is executed once, and its outcome is told to the user in words."""
+"""Approvals: an action that the user approved is executed once, and its outcome is reported to the user in words."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SENTENCES: Mapping[Spoken, Mapping[str, str]] = {
 }
 REASONS = {
     "en": {
-        "unknown_tool": "Nothing was done: the tool is not there any more.",
+        "unknown_tool": "Nothing was done: the tool no longer exists.",
         "tool_changed": "Nothing was done: the tool has changed since it was proposed. Ask for it again.",
         "arguments_changed": "Nothing was done: the arguments are not those that were approved. Ask for it again.",
         "validation_error": "Nothing was done: the tool refuses these arguments.",
@@ -81,7 +81,7 @@ log = structlog.get_logger()
 class ActionOutcome:
     """The end of an approved action: `body` is the result of the call of `tool`, which `agent` made.
 
-    `request` is the user's request that led to it; `wording` is how people are told of the call.
+    `request` is the user's request that led to it; `wording` is how it is described to people.
     """
 
     tool: str
@@ -108,7 +108,7 @@ async def execute_approved(
             raise LostRun
         case "missing":
             raise MaasError("no_action", f"run {run.id} executes no action; approve one with maas_decide_action")
-        case "settled":
+        case "ended":
             status, body = row["status"], row["result"] or {}
         case _:
             body = await _execute(run, deps, row, tools, calls, domains)
@@ -134,7 +134,7 @@ async def _execute(
     name = row["tool"]
     tool = tools.get(name)
     if tool is None:
-        return refused("unknown_tool", f"{name} is not there any more")
+        return refused("unknown_tool", f"{name} no longer exists")
     if tool.version != row["version"]:
         return refused("tool_changed", f"{name} is not what it was when this was proposed")
     if not row["is_intact"]:
@@ -181,7 +181,7 @@ async def narrate_outcome(
             return Outcome(answer=built_in)  # the built-in model quotes memory and knows of nothing else
         answer = await _ask_model(run, deps, outcome, definition, spoken, events)
     except MaasError as error:
-        log.warning("outcome_told_by_rule", cause=str(error))
+        log.warning("outcome_reported_by_rules", cause=str(error))
         answer = ""
     is_answer = not is_blank(answer) and json_object(answer) is None
     return Outcome(answer=answer) if is_answer else Outcome(answer=built_in, degraded="FinalResponder")

@@ -81,7 +81,7 @@ class Needs(BaseModel):
         fields = {variable: name for name, variable in variables().items()}
         for variable in self.settings:
             if variable not in fields:
-                return f"it needs {variable}, which is no setting"
+                return f"it needs {variable}, which is not a setting"
             if settings.named(fields[variable]) in (None, "", ()):
                 return f"it needs {variable}; set it in the environment or .env"
         for server in self.servers:
@@ -169,7 +169,7 @@ class Definition(Collector):
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
         if self.opening_routes and self.routing != "handoff":
-            raise ValueError("opening_routes: only handoff has an agent that begins")
+            raise ValueError("opening_routes: only the routing handoff has a first agent")
         for route in self.opening_routes:
             if route.tool not in self.opening_tools:
                 raise ValueError(f"opening_routes: {route.tool!r} is not among opening_tools")
@@ -178,13 +178,15 @@ class Definition(Collector):
         if self.forbidden_words and self.stream:
             raise ValueError("forbidden_words: a streamed answer is read before it is checked; set stream: false")
         if self.slots and self.routing != "single":
-            raise ValueError(f"slots: under {self.routing} it has no voice of its own; name them on an agent")
+            raise ValueError(
+                f"slots: under {self.routing} the assistant does not speak itself; define them on an agent"
+            )
         if self.strict_language and self.language == "auto":
             raise ValueError("strict_language: name the language, ru or en")
         if sum(variant.share for variant in self.variants) > 100:
-            raise ValueError("variants: their shares are more than 100 percent together")
+            raise ValueError("variants: their shares add up to more than 100 percent")
         if len({variant.name for variant in self.variants}) < len(self.variants):
-            raise ValueError("variants: two have one name; rename one")
+            raise ValueError("variants: two have the same name; rename one")
         return self
 
     def variant_of(self, user_id: UUID) -> Variant | None:
@@ -246,10 +248,10 @@ class Definition(Collector):
         self._check_named_tools(tools)
         if self.routing == "meta_tools":
             if not self.toolset:
-                raise bad_assistant(self.name, "toolset: meta_tools needs tools to stand for")
+                raise bad_assistant(self.name, "toolset: meta_tools needs at least one tool")
             domains = tools.domains()
             if unknown := [one.name for one in self.agents if one.name not in domains]:
-                message = f"agents: {unknown[0]!r} is no domain of its tools; these are: {', '.join(domains)}"
+                message = f"agents: {unknown[0]!r} is not a domain of its tools; the domains are: {', '.join(domains)}"
                 raise bad_assistant(self.name, message)
         if self.routing == "handoff":
             for name in (transfer_name(one.name) for one in self.agents):
@@ -272,7 +274,7 @@ class Definition(Collector):
     def _check_collector(self, prefix: str, voice: Collector, tools: Toolset) -> None:
         for field, tool in (("completion", voice.completion), ("photo_tool", voice.photo_tool)):
             if tool is not None and tools.get(tool) is None:
-                raise bad_assistant(self.name, f"{prefix}{field}: {tool!r} is no tool of its toolset")
+                raise bad_assistant(self.name, f"{prefix}{field}: {tool!r} is not a tool of its toolset")
         if voice.completion is None or (completion := tools.get(voice.completion)) is None:
             return
         problem = None
@@ -300,7 +302,7 @@ def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definiti
 def _problem_of_agents(routing: Routing, agents: Sequence[Agent]) -> str | None:
     """The first thing that is wrong with these agents under this routing."""
     if routing == "single" and agents:
-        return "agents: single has none; choose another routing or leave them out"
+        return "agents: the routing single has none; choose another routing or leave them out"
     if routing in ("classifier", "handoff") and not agents:
         return f"agents: {routing} needs at least one"
     names = [agent.name for agent in agents]

@@ -132,7 +132,7 @@ def meta_tools(
     @tool(domain=META, effect="read")
     async def executeTool(call: SingleCallRequest) -> Any:
         """Deprecated: use executeTools."""
-        log.warning("deprecated_tool", tool="executeTool", use="executeTools")
+        log.warning("deprecated_tool_called", tool="executeTool", use="executeTools")
         return await router.route(CallsRequest(tools=[CallRequest(name=call.tool_name, args=call.arguments)]))
 
     declared: list[Tool] = [getAvailableDomains, getDomainTools, executeTools, executeTool]

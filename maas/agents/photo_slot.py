@@ -14,12 +14,12 @@ WAIT_PHOTO = "assistant_wait_photo"
 NEW_PHOTO = "assistant_new_photo"
 KEEP_PHOTO = "assistant_keep_photo"
 BUTTON_LABELS = {
-    NEW_PHOTO: {"ru": "Взять новое фото", "en": "Take the new photo"},
+    NEW_PHOTO: {"ru": "Взять новое фото", "en": "Use the new photo"},
     KEEP_PHOTO: {"ru": "Оставить прежнее", "en": "Keep the old one"},
 }
 WHICH_PHOTO = {"ru": "Взять новое фото или оставить прежнее?", "en": "The new photo or the old one?"}
-NEW_PHOTO_TAKEN = {"ru": "Беру новое фото.", "en": "I take the new photo."}
-OLD_PHOTO_KEPT = {"ru": "Остаётся прежнее.", "en": "The old one stays."}
+NEW_PHOTO_TAKEN = {"ru": "Беру новое фото.", "en": "I will use the new photo."}
+OLD_PHOTO_KEPT = {"ru": "Остаётся прежнее.", "en": "I will keep the old one."}
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class PhotoSlot:
 
     @property
     def line(self) -> str | None:
-        """What a model is told of it."""
+        """What a model reads about it."""
         if self.id is not None:
             return "The photo is there."
         return f"No photo yet: once you know what the user wants, call {self.tool}." if self.tool else None

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """The answer of one agent of several, or the error that it ended with; `is_final`: it is told as it is."""
+    """The answer of one agent of several, or the error that it ended with; `is_final`: it is passed on as it is."""
 
     agent: Agent
     text: str = "(no answer)"
@@ -118,7 +118,7 @@ async def _by_model(context: AnswerContext) -> tuple[Agent, ...]:
     named = (json_object(reply.text) or {}).get("agents")
     chosen = [one for one in named if isinstance(one, str) and one in agents] if isinstance(named, list) else []
     if not chosen:
-        log.warning("agent_unknown", assistant=context.definition.name, used=context.definition.agents[0].name)
+        log.warning("unknown_agent", assistant=context.definition.name, used=context.definition.agents[0].name)
         return context.definition.agents[:1]
     return tuple(agents[name] for name in dict.fromkeys(chosen))
 

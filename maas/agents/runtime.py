@@ -222,7 +222,7 @@ class Runtime:
         try:
             return definition.tools(await self._toolbox.reach(definition.names)) if definition else Toolset(())
         except MaasError as error:
-            log.warning("toolset_gone", cause=error.message)
+            log.warning("toolset_unavailable", cause=error.message)
             return Toolset(())
 
     async def _context(

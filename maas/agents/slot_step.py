@@ -32,7 +32,7 @@ from shared.text import is_blank
 
 CONFIRM = "assistant_confirm"
 BUTTON_LABELS = {CONFIRM: {"ru": "Подтвердить", "en": "Confirm"}, **photo_slot.BUTTON_LABELS}
-BUTTON_EXPIRED = {"ru": "Эта кнопка больше не действует.", "en": "This button is not in force any more."}
+BUTTON_EXPIRED = {"ru": "Эта кнопка больше не действует.", "en": "This button is no longer active."}
 DONE = {"ru": "Готово.", "en": "Done."}
 NOT_DONE = {
     "ru": "Не получилось, или исход неизвестен. Спросите меня, прежде чем повторять.",

@@ -36,7 +36,7 @@ _UNDECIDED = (
     "you ask again. If they name one of several, call its tool again with the same arguments."
 )
 _DECIDED: Mapping[Decision, str] = {
-    "approve": "approved: it is executed after this answer and its outcome is told in a message of its own; say so",
+    "approve": "approved: it is executed after this answer and its outcome follows in a message of its own; say so",
     "reject": "rejected: it is not executed; say so",
 }
 _NOT_DECIDED = {
@@ -48,7 +48,7 @@ Verdict = Literal["decided", "none", "several", "expired", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """What a model is told of actions that wait, `calls`, and the tool that decides the only one."""
+    """What a model reads about actions that wait, `calls`, and the tool that decides the only one."""
 
     calls: tuple[str, ...]
     instruction: str
@@ -86,7 +86,7 @@ def _deciding_tool(db: Database, run: Run, decision: Decision) -> Tool:
         if verdict == "lost":
             raise LostRun
         if verdict != "decided":
-            raise ToolFailure(_NOT_DECIDED.get(verdict, "nothing waits for a decision any more: tell the user"))
+            raise ToolFailure(_NOT_DECIDED.get(verdict, "nothing waits for a decision now: tell the user"))
         run.log.waiting = "run"
         return {"call": row["call"], "decision": _DECIDED[decision]}
 

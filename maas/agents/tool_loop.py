@@ -94,7 +94,7 @@ class ResponderModel:
 class LoopResult:
     """How a tool loop ended: the last reply, all messages that were sent for it, and the number of rounds.
 
-    `is_final`: the text of the reply is that of a tool, to be told as it is.
+    `is_final`: the text of the reply is that of a tool, to be passed on as it is.
     """
 
     reply: Reply
@@ -121,7 +121,7 @@ class AnswerContext:
 
     `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
     open to this run. `provided` is what `providers`, its context providers, and `openings`, its opening tools, gave, by
-    name. `domains` are opened as calls need them. `notice` is told to every model at the end of its system text;
+    name. `domains` are opened as calls need them. `notice` stands at the end of every model's system text;
     `deciding` decides an action that waits.
     """
 
@@ -360,7 +360,7 @@ async def _ask_for_words(
         messages = (*messages, Message("user", ASK_FOR_WORDS))
         reply = await model.ask(replace(request, messages=messages, tool_choice="none"))
     if is_blank(clean(reply.text)):
-        log.warning("silent_after_tools", assistant=model.run.assistant)
+        log.warning("no_answer_after_tools", assistant=model.run.assistant)
         spoken = await dialogue_language(model.deps.db, model.run.id, language, model.run.user_query)
         reply = replace(reply, text=NO_WORDS[spoken])
     return LoopResult(reply, messages, number)
@@ -373,7 +373,7 @@ def final_text(results: Sequence[ToolResult]) -> str | None:
 
 @dataclass(frozen=True)
 class ToolReply(Reply):
-    """A reply whose words are those of a tool, to be told as they are."""
+    """A reply whose words are those of a tool, to be passed on as they are."""
 
 
 def tell(model: ResponderModel, reply: Reply, text: str) -> Reply:

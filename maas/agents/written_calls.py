@@ -35,9 +35,9 @@ async def ask_with_tools(
     offered = {tool.name for tool in request.tools}
     if len(calls) == 1 and calls[0].name in offered and request.tool_choice != "none" and writes_calls(reply):
         call = CallIds(request.messages)(calls[0])
-        log.info("written_call_taken", tool=call.name)
+        log.info("text_tool_call_accepted", tool=call.name)
         return replace(reply, text="", finish="tool_calls", calls=(call,), raw={})
-    log.warning("written_call_refused", tools=[call.name for call in calls][:8])
+    log.warning("text_tool_call_rejected", tools=[call.name for call in calls][:8])
     await pin()
     instruction = SAY_IT_IN_WORDS if request.tool_choice == "none" else CALL_OR_SAY_IT
     again = (Message("assistant", reply.text), Message("user", instruction))

@@ -90,9 +90,9 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
         try:
             loaded = _made(getattr(import_module(module), attribute), deps)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
-            raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} is no module:attribute of tools: {error}") from error
+            raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} is not module:attribute of tools: {error}") from error
         if wrong := [one for one in loaded if not isinstance(one, Tool)]:
-            raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} holds {wrong[0]!r}, which is no Tool")
+            raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} holds {wrong[0]!r}, which is not a Tool")
         tools += loaded
     if unverified := [one.name for one in tools if one.effect != "read" and one.verify is None]:
         message = "changes something: declare how it looks whether that took effect, @tool(..., verify=...)"
@@ -126,7 +126,7 @@ def load_openers(paths: tuple[str, ...], tools: Toolset) -> dict[str, Opener]:
             if domain in openers:
                 raise MaasError("bad_setting", f"{where} has an opener already, in another module")
             if not tools.of(domain):
-                raise MaasError("bad_setting", f"{where} is no domain of the tools that are loaded")
+                raise MaasError("bad_setting", f"{where} is not a domain of the loaded tools")
             openers[domain] = opener
     for one in tools:
         if one.needs is not None and one.domain not in openers:
@@ -167,7 +167,7 @@ async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> 
             continue
         definition = read_definition(row["name"], row["role_name"], row["definition"])
         if absent := sorted(name for name in _server_names() & set(definition.names) if not known.may_hold(name)):
-            log.error("assistant_refused", assistant=definition.name, cause=f"no MCP server is set for {absent[0]!r}")
+            log.error("assistant_rejected", assistant=definition.name, cause=f"no MCP server is set for {absent[0]!r}")
         else:
             await _check(deps, definition, known)
 

@@ -30,9 +30,9 @@ class Entry(NamedTuple):
 COMMANDS = (
     Entry(
         "up", "maas.cli.up:up",
-        "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops all.",
+        "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops everything.",
     ),
-    Entry("migrate", "maas.cli.up:migrate", "Bring the database to this schema and insert missing prompts."),
+    Entry("migrate", "maas.cli.up:migrate", "Migrate the database to the current schema and insert missing prompts."),
     Entry("ask", "maas.cli.chat:ask", "Ask one question, wait for the answer and print it."),
     Entry("chat", "maas.cli.chat:chat", "Chat with an assistant; /help lists the commands of the chat."),
     Entry(
@@ -41,7 +41,7 @@ COMMANDS = (
     ),
     Entry(
         "load", "maas.cli.load:load",
-        "Load rows of stored data, which tools read, into a table that is open for it. Run it again after an "
+        "Load rows that tools read into a table that is open for loading. Run it again after an "
         "interruption: the same rows change nothing.",
     ),
     Entry(
@@ -57,7 +57,7 @@ COMMANDS = (
     Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
         "embed", "maas.cli.memories:embed",
-        "Compute all missing vectors of MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "
+        "Compute all missing vectors for MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "
         "twice.",
     ),
     Entry("runs", "maas.cli.runs:list_runs", "List runs, newest first."),
@@ -81,13 +81,13 @@ COMMANDS = (
     ),
     Entry(
         "replay", "maas.cli.runs:replay_run",
-        "Execute stages of a finished run again, with the current prompts or another model, and show what differs.",
+        "Run the stages of a finished run again, with the current prompts or another model, and show what differs.",
     ),
     Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
     Entry("secrets", "maas.cli.secrets:cli", "Manage the tokens of users for MCP servers."),
     Entry(
         "knowledge", "maas.cli.knowledge:cli",
-        "Add documents that a user, or everybody, may find things in; list, search and remove them.",
+        "Add, list, search and remove documents that answers may draw on, for one user or for all.",
     ),
     Entry(
         "users", "maas.cli.users:cli",

@@ -57,7 +57,7 @@ def ask(
         raise MaasError(run["error_code"] or "failed", message)
     write(run["final_answer"])
     if run["limited"] == "budget":
-        note("limited: the user's budget of the day is spent, so rules answered")
+        note("limited: the user's daily budget is spent, so rules answered")
     if run["memory"] != "ok":
         note(f"memory {run['memory']}: {', '.join(run['memory_reasons'])}")
     note(f"run {run['id']}")
@@ -74,7 +74,7 @@ async def _answer(db: Database, submission: Submission, wait: float) -> dict[str
         if Status(run["status"]) in TERMINAL:
             return run
         await asyncio.sleep(POLL_INTERVAL_S)
-    raise MaasError("timeout", f"no answer within {wait:.0f} s; run {run_id} goes on, see `maas trace {run_id}`")
+    raise MaasError("timeout", f"no answer within {wait:.0f} s; run {run_id} continues, see `maas trace {run_id}`")
 
 
 def chat(

@@ -168,7 +168,8 @@ class _Checks:
         try:
             if not await listener.is_listening(self.db):
                 raise MaasError(
-                    "deaf", "LISTEN receives no notification: set LISTEN_DATABASE_URL to a direct connection"
+                    "listen_unavailable",
+                    "LISTEN receives no notification: set LISTEN_DATABASE_URL to a direct connection",
                 )
         finally:
             await listener.close()
@@ -286,8 +287,8 @@ class _Checks:
         if named:
             raise Advice(
                 "days_left_out",
-                f"{', '.join(named)} within {LEFT_OUT_DAYS} days; their text is by rules, and v_left_out_days names "
-                "them: try a larger model (MAAS_ARCHIVIST_MODEL) or another prompt Compactor",
+                f"{', '.join(named)} within {LEFT_OUT_DAYS} days; their text was made by rules, and v_left_out_days "
+                "names them: try a larger model (MAAS_ARCHIVIST_MODEL) or another prompt Compactor",
             )
         return f"{sum(row['days'] for row in rows)} days merged by models within {LEFT_OUT_DAYS} days, none left out"
 

@@ -90,4 +90,4 @@ def read_uuid(text: str, name: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise MaasError("bad_parameter", f"{name}: {text!r} is no UUID") from error
+        raise MaasError("bad_parameter", f"{name}: {text!r} is not a UUID") from error

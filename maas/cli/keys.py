@@ -28,7 +28,7 @@ def create(
         list[str] | None, typer.Option(help="ask, read, metrics or admin; may be repeated; ask and read if unset")
     ] = None,
     user: Annotated[str | None, typer.Option("--user", "-u", help="bind it to this user, a UUID or any name")] = None,
-    prefix: Annotated[str | None, typer.Option(help="bind it to users whose name has this prefix")] = None,
+    prefix: Annotated[str | None, typer.Option(help="bind it to users whose names begin with this prefix")] = None,
     rate: Annotated[str | None, typer.Option(help="requests per minute, such as 60/min", metavar="N/min")] = None,
     expires: Annotated[
         int | None, typer.Option(help="days until it expires; never if unset", metavar="DAYS")
@@ -45,7 +45,7 @@ def create(
         return await users.create_key(db, replace(new, user_id=user_id), "cli")
 
     write(with_database(lambda db, _: store(db)))
-    note("keep it: it is stored as a hash only; send it as `Authorization: Bearer KEY`")
+    note("keep it: only its hash is stored; send it as `Authorization: Bearer KEY`")
 
 
 @cli.command("list", help="List all keys, oldest first.")
@@ -106,7 +106,7 @@ def _read_rate(text: str | None) -> int | None:
     if text is None:
         return None
     if (match := _RATE.fullmatch(text)) is None:
-        raise MaasError("bad_parameter", f"--rate: {text!r} is not like 60/min")
+        raise MaasError("bad_parameter", f"--rate: {text!r} must look like 60/min")
     return int(match[1])
 
 

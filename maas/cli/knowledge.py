@@ -28,9 +28,9 @@ MAX_SHOWN = 1000
 MAX_PASSAGE_CHARS = 400
 User = Annotated[
     str,
-    typer.Option("--user", "-u", help="user whose documents they are, a UUID", show_default="a user of this machine"),
+    typer.Option("--user", "-u", help="user who owns the documents, a UUID", show_default="a user of this machine"),
 ]
-Everybody = Annotated[bool, typer.Option("--everybody", help="everybody's documents instead of those of a user")]
+Everybody = Annotated[bool, typer.Option("--everybody", help="documents for all users instead of those of one")]
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
@@ -44,7 +44,7 @@ def add(
     user: User = LOCAL_USER,
     everybody: Everybody = False,
 ) -> None:
-    """Read files into documents. Run it again after an interruption or a change: what has not changed is left alone."""
+    """Read files into documents. Run it again after an interruption or a change: unchanged files are skipped."""
     listing = list_files(files)
     for name, reason in listing.left_out.items():
         note(f"{name}: {reason}")
@@ -76,7 +76,7 @@ def add(
 
 @cli.command("list")
 def list_all(user: User = LOCAL_USER) -> None:
-    """List the newest thousand documents that a user may find things in, everybody's included."""
+    """List the newest thousand documents that a user can search, those for all users included."""
     user_id = read_uuid(user, "--user")
     documents = with_database(
         lambda db, _: list_documents(db, user_id, MAX_SHOWN), command="knowledge list", user_id=user_id
@@ -117,7 +117,7 @@ def remove_one(
 
 @cli.command("search")
 def search(
-    query: Annotated[str, typer.Argument(help="what to look for")],
+    query: Annotated[str, typer.Argument(help="text to search for")],
     user: User = LOCAL_USER,
     mode: Annotated[str, typer.Option(help=f"one of {', '.join(get_args(Mode))}")] = "mix",
     limit: Annotated[int, typer.Option(min=1, max=100, help="maximum number of passages")] = 5,

@@ -18,7 +18,7 @@ STDIN = "-"
 
 
 def load(
-    file: Annotated[str, typer.Argument(help="NDJSON, one object of columns a line; - for standard input")],
+    file: Annotated[str, typer.Argument(help="NDJSON, one object of columns per line; - for standard input")],
     table: Annotated[str, typer.Option(help="table that is open for loading")],
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="user of all rows, a UUID; each row names its own if unset")

@@ -54,10 +54,10 @@ def search_memory(
     limit: Annotated[int, typer.Option(min=1, max=50, help="maximum number of messages")] = 10,
     as_of: Annotated[
         datetime | None,
-        typer.Option(formats=DATE_FORMATS, help="only what was known then; relative dates count from it"),
+        typer.Option(formats=DATE_FORMATS, help="only what was known at this time; relative dates count from it"),
     ] = None,
     since: Annotated[
-        datetime | None, typer.Option("--from", formats=DATE_FORMATS, help="only messages of this time or later")
+        datetime | None, typer.Option("--from", formats=DATE_FORMATS, help="only messages from this time on")
     ] = None,
     until: Annotated[
         datetime | None, typer.Option("--to", formats=DATE_FORMATS, help="only messages before this time")
@@ -101,7 +101,8 @@ def _in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
 def forget(
     memory: Annotated[str | None, typer.Argument(help="id of a summary or a message")] = None,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="refuse to delete a memory of another user than this UUID")
+        str | None,
+        typer.Option("--user", "-u", help="refuse to delete a memory that does not belong to this user, a UUID"),
     ] = None,
     doubtful: Annotated[
         bool, typer.Option("--doubtful", help="also delete the answers that received this memory and may repeat it")
@@ -276,7 +277,7 @@ async def _embed_all(db: Database, settings: Settings) -> None:
         after = await _counts(db, backfill.model)
         chunks = await embed_chunks(db, embedder)
     except BackfillTaken as error:
-        raise MaasError("fill_taken", "another `maas embed` has taken over; wait for its end") from error
+        raise MaasError("fill_taken", "another `maas embed` has taken over; wait until it ends") from error
     finally:
         await backfill.release()
         await embedder.close()

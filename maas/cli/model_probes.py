@@ -33,7 +33,7 @@ REMEDIES = {
     "bad_request": "correct its name or its settings",
     "unreachable": "check its base URL and the network of this machine",
     "timeout": "check its base URL and the network of this machine",
-    "rate_limited": "check the limits and the credit of its account",
+    "rate_limited": "check the limits and credit of its account",
 }
 
 

@@ -35,7 +35,7 @@ Trace = Mapping[str, Any]
 
 def list_runs(
     user: Annotated[str | None, typer.Option("--user", "-u", help="only runs of this user, a UUID")] = None,
-    status: Annotated[Status | None, typer.Option(help="only runs in this status")] = None,
+    status: Annotated[Status | None, typer.Option(help="only runs with this status")] = None,
     kind: Annotated[RunKind | None, typer.Option(help="only runs of this kind")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="maximum number of runs")] = 20,
 ) -> None:
@@ -314,12 +314,12 @@ def _print_replays(replays: Sequence[Replay]) -> None:
     prices = [replay.now.price for replay in replays]
     total = sum(price for price in prices if price is not None)
     unpriced = " and calls without a price" if None in prices else ""
-    show(f"this replay cost {dollars(total)}{unpriced}; nothing of it is stored")
+    show(f"this replay cost {dollars(total)}{unpriced}; none of it is stored")
 
 
 def _describe_difference(replay: Replay) -> str:
     if replay.now.wrote is None:
-        parts = ["fails as it did" if replay.then.wrote is None else "fails now"]
+        parts = ["fails as before" if replay.then.wrote is None else "fails now"]
     else:
         parts = ["no difference" if replay.is_same else "differs"]
     if replay.is_prompt_changed:

@@ -30,7 +30,7 @@ def set_secret(
     if env is None:
         value = _read_stdin()
     elif (given := os.environ.get(env)) is None:
-        raise MaasError("bad_parameter", f"--env: there is no variable {env!r} in the environment")
+        raise MaasError("bad_parameter", f"--env: the environment variable {env!r} is not set")
     else:
         value = given
     is_new = with_database(lambda db, _: user_secrets.set_secret(db, user_id, name, value, "cli"))

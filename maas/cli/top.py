@@ -82,7 +82,7 @@ async def _watch(dsn: str, interval: float, on_page: Show) -> None:
             on_page(
                 Group(
                     styled(f"{time.strftime('%H:%M:%S')}  {cause}", "red"),
-                    styled(f"{'':10}trying again; Ctrl-C ends", "red"),
+                    styled(f"{'':10}retrying; Ctrl-C quits", "red"),
                 )
             )
         await asyncio.sleep(interval)

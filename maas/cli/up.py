@@ -112,7 +112,7 @@ def serve_mcp(
     user: Annotated[
         str | None,
         typer.Option(
-            "--user", "-u", envvar="MAAS_MCP_USER", help="user whose memory is used: a UUID, or any constant name",
+            "--user", "-u", envvar="MAAS_MCP_USER", help="user whose memory is used: a UUID, or any stable name",
             show_default="the user of the key, else a user of this machine",
         ),
     ] = None,

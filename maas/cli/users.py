@@ -17,16 +17,16 @@ from shared.db import Database
 from shared.errors import MaasError
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="email by which the person signs in")]
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="email that the person signs in with")]
 
 
-@cli.command("add", help="Create an account; its password is asked for, or read from standard input.")
+@cli.command("add", help="Create an account; the password is prompted for, or read from standard input.")
 def add(
     email: Email,
-    admin: Annotated[bool, typer.Option("--admin", help="make it an administrator's")] = False,
-    name: Annotated[str | None, typer.Option(help="how the person is called")] = None,
+    admin: Annotated[bool, typer.Option("--admin", help="give the account administrator rights")] = False,
+    name: Annotated[str | None, typer.Option(help="name of the person")] = None,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="existing user whose memory becomes theirs, a UUID")
+        str | None, typer.Option("--user", "-u", help="existing user whose memory the account gets, a UUID")
     ] = None,
 ) -> None:  # fmt: skip
     """The password is no argument: other users of this machine could read it there. Raises MaasError."""
@@ -73,7 +73,7 @@ def reset(email: Email) -> None:
         return await accounts.create_reset_path(db, row["user_id"], "cli")
 
     write(with_database(create))
-    note(f"send it to {address} after the address of your server; it works once, for {accounts.LINK_HOURS} hours")
+    note(f"send it to {address} after the address of your server; it works once, within {accounts.LINK_HOURS} hours")
 
 
 def _read_password() -> str:

@@ -182,7 +182,7 @@ def _validator() -> Any:
     def properties(validator: Any, known: Schema, value: Any, schema: Schema) -> Iterator[ValidationError]:
         for name, one in value.items() if isinstance(value, dict) else ():
             if name not in known:
-                yield ValidationError("is no argument of the tool", path=[name])
+                yield ValidationError("is not an argument of the tool", path=[name])
             elif one is not None or name in schema.get("required", ()):
                 yield from validator.descend(one, known[name], path=name, schema_path=name)
 

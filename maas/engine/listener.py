@@ -87,7 +87,7 @@ class NotifyListener:
             try:
                 run_id = UUID(payload)
             except ValueError:
-                log.warning("ring_dropped", payload=payload[:200])
+                log.warning("notification_dropped", payload=payload[:200])
                 return
             on_event(run_id)
 

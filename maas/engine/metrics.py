@@ -104,7 +104,7 @@ class Metrics:
                 self._add(cell, events, seconds)
             if not isinstance(error, (asyncpg.PostgresError, *CONNECTION_LOST)):
                 raise
-            log.warning("metrics_kept_back", cause=repr(error))
+            log.warning("metrics_write_failed", cause=repr(error))
 
     def _add(self, cell: Cell, events: float, seconds: float) -> None:
         sums = self._cells.get(cell)

@@ -71,7 +71,7 @@ class Session:
         await self._listener.listen_for_work(self._wake.set)
         if not await self._listener.is_listening(self._deps.db):
             self._poll_interval = min(self._poll_interval, UNHEARD_POLL_INTERVAL_S)
-            log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
+            log.warning("listen_unavailable", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
         await self._deps.db.value(queries.configure_engine, self._deps.settings.engine_settings)
         self._owner = await self._listener.connection.fetchval(
             queries.register_engine.text, socket.gethostname(), os.getpid(), list(self._stages),
@@ -118,7 +118,7 @@ class Session:
                 await wait_at_most(CLOSE_TIMEOUT_S, self._deps.db.value(queries.unregister_engine, self._owner))
                 await wait_at_most(CLOSE_TIMEOUT_S, self._metrics.flush(self._deps.db))
             except (MaasError, TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
-                log.warning("not_unregistered", owner=self._owner, cause=repr(error))
+                log.warning("unregister_failed", owner=self._owner, cause=repr(error))
         if self._listener is not None:
             await self._listener.close()
 

@@ -20,14 +20,14 @@ MODEL_ERROR_MESSAGES = {
     "too_slow": "the model did not finish in time; ask for something shorter",
     "unreachable": "the model cannot be reached at the moment; ask again later",
     "rate_limited": "the model is busy at the moment; ask again later",
-    "provider_error": "the model's provider has a fault at the moment; ask again later",
-    "unauthorized": "the model's provider refuses us; an operator must correct the key",
+    "provider_error": "the model's provider has a problem at the moment; ask again later",
+    "unauthorized": "the model's provider rejects our access; an operator must correct the key",
     "unknown_model": "the model's provider does not know the model; an operator must correct its name",
     "bad_request": "the model's provider refused the request; an operator sees why in the trace",
-    "context_exceeded": "what the model would have to read is too long for it; shorten the query",
-    "filtered": "the model's provider does not answer this; ask in other words",
-    "malformed": "the model gave no answer that can be used; ask again",
-    "reply_too_large": "the model gave more than an answer may be; ask for something shorter",
+    "context_exceeded": "the input is too long for the model; shorten the query",
+    "filtered": "the model's provider refused to answer this; ask in other words",
+    "malformed": "the model gave no usable answer; ask again",
+    "reply_too_large": "the model's answer was too long; ask for something shorter",
 }
 
 
@@ -128,4 +128,4 @@ def failure_message(error: Exception) -> str:
         return MODEL_ERROR_MESSAGES.get(error.code, "the model failed; ask again later")
     if isinstance(error, MaasError):
         return error.message
-    return f"an error on our side ({type(error).__name__}); it is in the log"
+    return f"an internal error ({type(error).__name__}); the log has the details"

@@ -113,7 +113,7 @@ class Quarantine:
         self._processes = [process for process in self._processes if process.returncode is None]
         for _ in range(min(runs, MAX_QUARANTINE_PROCESSES) - len(self._processes)):
             process = await asyncio.create_subprocess_exec(*self._command, env=self._environment)
-            log.warning("isolation_started", pid=process.pid, runs=runs)
+            log.warning("quarantine_started", pid=process.pid, runs=runs)
             self._processes.append(process)
 
     async def close(self) -> None:

@@ -112,7 +112,7 @@ async def read_form(
         values: dict[str, object] = {}
         for name, value in form.multi_items():
             if name in values:
-                raise MaasError("invalid_request", f"{name[:80]!r}: is sent twice")
+                raise MaasError("invalid_request", f"{name[:80]!r}: must be sent only once")
             values[name] = await _read_field(name, value, file_field, max_file_bytes)
         yield await check_body(request, model, values)
 

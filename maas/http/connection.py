@@ -83,7 +83,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
             self._stop(431, "headers_too_large", f"the headers exceed {MAX_HEAD_BYTES} bytes")
         if self._exceeds_limit:
-            self._stop(503, "busy", "this process has as many connections as it may; try again")
+            self._stop(503, "busy", "this process has reached its connection limit; try again")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -126,7 +126,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             lines += [b"content-length: %d" % len(body), b"x-request-id: " + uuid4().hex.encode()]
             if status == 503:
                 lines.append(b"retry-after: 1")
-            log.info("request_refused", status=status, code=code)
+            log.info("request_rejected", status=status, code=code)
             self.transport.write(STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body)
             if self.cycle is not None:
                 self.cycle.disconnected = True  # drops what the handler still sends

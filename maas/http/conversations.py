@@ -112,7 +112,7 @@ class ConversationMessage(Schema):
     tool_calls: list[dict[str, Any]] | None = Field(description="Of role `tool`: the call, [{id, name, arguments}].")
     tool_call_id: str | None
     tool_name: str | None
-    tool_result: Any = Field(description="What the call gave, without secrets and phone numbers, cut to 8 kB.")
+    tool_result: Any = Field(description="What the call returned, without secrets and phone numbers, cut to 8 kB.")
     tokens_used: int | None = Field(description="Of an answer: all model calls of its run. Of a tool call: its round.")
     attachment_ids: list[UUID] = Field(description="Images that came with the query or were generated for the answer.")
     created_at: datetime

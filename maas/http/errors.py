@@ -140,7 +140,7 @@ async def on_client_disconnect(_: Request, error: Exception) -> Response:
 
 async def on_bug(request: Request, error: Exception) -> JSONResponse:
     log.error("request_crashed", path=request.url.path, exc_info=error)
-    body = {"error": {"code": "internal", "message": "an error on our side; it is in the log"}}
+    body = {"error": {"code": "internal", "message": "an internal error; the log has the details"}}
     return JSONResponse(body, 500, headers={"Connection": "close"})  # uvicorn closes it after an exception
 
 

@@ -1,4 +1,4 @@
-"""/v1/memories and /v1/context: what is remembered of a user, how it is searched, and what it was made of."""
+"""/v1/memories and /v1/context: what is remembered about a user, how it is searched, and what it was made of."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class NewMessage(RequestBody):
     content: MessageText
     at: OccurredAt | None = None
     speaker: Name | None = None
-    external_id: Name | None = Field(None, description="The same id again is the same message.")
+    external_id: Name | None = Field(None, description="A message with the same id is stored once.")
 
 
 class NewMemories(RequestBody):

@@ -28,13 +28,13 @@ from maas.runs.user_events import USER_CURSOR_PATTERN
 
 TAGS = {
     "runs": "Requests and their answers. A request is one row, which is answered in the background.",
-    "conversations": "Dialogues of a user. A message in one is a run that names it.",
+    "conversations": "Dialogues of a user. A message in a dialogue is a run that names it.",
     "attachments": "Images of a user.",
     "actions": "Tool calls that wait for the decision of their user.",
     "assistants": "The assistants that requests may name.",
     "tools": "The tools of an assistant.",
     "tool_calls": "Calls of tools that a client makes itself.",
-    "memories": "What is remembered of a user, and the messages that it was made of.",
+    "memories": "What is remembered about a user, and the messages that it was made of.",
     "knowledge": "Documents of a user, and what is found in them.",
     "context": "Evidence for clients that call their own model.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
@@ -49,11 +49,11 @@ TAGS = {
 ERROR_DESCRIPTIONS = {
     400: "The request is malformed", 401: "The request has no valid key or token",
     403: "The key or token lacks the scope", 404: "The resource does not exist, or belongs to another user",
-    409: "The request conflicts with the present state", 413: "The body is too large",
+    409: "The request conflicts with the current state", 413: "The body is too large",
     415: "The body has an unsupported media type", 422: "The body is invalid",
     429: "There are too many requests, requests in progress, or unfinished runs", 500: "The run failed",
     503: "The database does not answer or is not migrated, or this process is at capacity",
-    504: "There is no answer yet; the run goes on",
+    504: "There is no answer yet; the run continues",
 }  # fmt: skip
 CODES_WITHOUT_STATUS = ("internal", "http_error")
 UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
@@ -113,7 +113,7 @@ RESPONSE_HEADERS |= {"post_ui_chat": UI_HEADER, "get_ui_stream": UI_HEADER}
 OTHER_STATUSES = {
     "get_events": {204: "The run is finished and has no event after the given one."},
     "get_ui_stream": {204: "The chat waits for no answer."},
-    "get_content": {304: "The client has the present image."},
+    "get_content": {304: "The client has the current image."},
 }
 JSON_VALUE = {
     "description": "Any JSON value without NUL characters.",
@@ -139,7 +139,7 @@ RUN_EVENT: dict[str, Any] = {
     },
 }
 USER_EVENT = {
-    "description": "The present state of a run. A comment is sent after 15 s of silence.",
+    "description": "The current state of a run. A comment is sent after 15 s of silence.",
     "type": "object",
     "required": ["id", "event", "data"],
     "properties": {
@@ -311,7 +311,7 @@ def _responses(route: Route, is_authenticated: bool) -> dict[str, Any]:
     responses: dict[str, dict[str, Any]] = {str(route.status): success}
     if route.accepted is not None:
         content = _json_content(route.accepted.__name__)
-        responses["202"] = {"description": "It takes longer and goes on.", "content": content}
+        responses["202"] = {"description": "It takes longer than `wait` and continues.", "content": content}
     for status, text in OTHER_STATUSES.get(name, {}).items():
         responses[str(status)] = {"description": text}
     errors = {*route.errors, *_common_errors(route, is_authenticated)}

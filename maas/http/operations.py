@@ -145,7 +145,7 @@ async def _read_collectors(db: Database) -> list[Collector]:
             of_plugins = [one for read in load_parts("metrics") for one in await read(db)]
             return [engine, database, *of_plugins]
     except CONNECTION_LOST as error:
-        log.warning("metrics_without_database", cause=repr(error))
+        log.warning("metrics_database_unavailable", cause=repr(error))
         return [EngineMetrics(None, ())]
 
 
@@ -269,10 +269,10 @@ class ShareMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         labels = ("share",)
-        places = GaugeMetricFamily("maas_share_places", "Places of a share of this process", labels=labels)
-        used = GaugeMetricFamily("maas_share_used", "Places that are used", labels=labels)
-        waiting = GaugeMetricFamily("maas_share_waiting", "Requests that wait for a place", labels=labels)
-        refused = CounterMetricFamily("maas_share_refused", "Requests that were refused a place", labels=labels)
+        places = GaugeMetricFamily("maas_share_places", "Slots of a share in this process", labels=labels)
+        used = GaugeMetricFamily("maas_share_used", "Slots in use", labels=labels)
+        waiting = GaugeMetricFamily("maas_share_waiting", "Requests waiting for a slot", labels=labels)
+        refused = CounterMetricFamily("maas_share_refused", "Requests refused for lack of a slot", labels=labels)
         for name, share in self._shares.items():
             places.add_metric((name,), share.places)
             used.add_metric((name,), share.used)

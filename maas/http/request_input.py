@@ -50,7 +50,7 @@ def read_parameter(request: Request, name: str, convert: Any, default: Any = Non
     if not texts:
         return default
     if len(texts) > 1:
-        raise MaasError("bad_parameter", f"{name}: is sent {len(texts)} times")
+        raise MaasError("bad_parameter", f"{name}: must be sent once, not {len(texts)} times")
     try:
         return convert(texts[0])
     except (ValueError, TypeError, OverflowError) as error:

@@ -78,7 +78,7 @@ _AUDIT_PAGE: Parameters = {
     **_PAGE, "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
 }  # fmt: skip
 _FILTERS: Parameters = {
-    "status": (_one_of(Status), "Only runs in this status."),
+    "status": (_one_of(Status), "Only runs with this status."),
     "kind": (_one_of(RunKind), "Only runs of this kind."),
     "conversation_id": (_UUID, "Only runs of this conversation."),
     "q": (_SEARCH, "Only runs whose query or answer has every word of this, or words that begin with it."),
@@ -163,7 +163,7 @@ ROUTES = (
           query=OWNER, required=("user_id",)),
     Route("GET", "/v1/actions", conversations.get_actions, "read", response=conversations.ActionPage, errors=(400,),
           query={
-              **_USER, "status": (_one_of(ActionStatus), "Only actions in this status."),
+              **_USER, "status": (_one_of(ActionStatus), "Only actions with this status."),
               "conversation_id": (_UUID, "Only actions of this conversation."),
               "run_id": (_UUID, "All actions of this run, without pagination."), **_PAGE,
           },
@@ -210,9 +210,9 @@ ROUTES = (
           query={**_USER, **_PAGE}, required=("user_id",)),
     Route("GET", "/v1/knowledge/search", knowledge.get_passages, "read", response=knowledge.PassageList,
           errors=(400,), query={
-              **_USER, "q": (_SEARCH | {"minLength": 3}, "What to look for, in words of the documents."),
+              **_USER, "q": (_SEARCH | {"minLength": 3}, "What to search for, in words of the documents."),
               "mode": ({"type": "string", "enum": list(knowledge.MODES), "default": "mix"}, "How passages are ranked."),
-              "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 10}, "At most so many."),
+              "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 10}, "Most passages to return."),
           },
           required=("user_id", "q")),
     Route("GET", "/v1/knowledge/{id}", knowledge.get_document, "read", response=knowledge.DocumentState,

@@ -108,7 +108,7 @@ class RunState(Schema):
         "answer is in another language than its assistant's."
     )
     limited: Literal["budget", "stopped"] | None = Field(
-        description="budget: the user's budget of the day was spent, so rules did what models would have done. "
+        description="budget: the user's daily budget was spent, so rules did what models would have done. "
         "stopped: the run was cancelled while its answer was being written, and this is what there was."
     )
     memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")

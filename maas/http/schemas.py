@@ -170,7 +170,7 @@ class Source(Schema):
 
     id: UUID
     kind: Literal["turn", "summary", "recent"] = Field(
-        description="A turn that search found, a summary of turns, or one of the most recent turns (recent)."
+        description="A message that search found, a summary of messages, or one of the most recent messages (recent)."
     )
     score: float
     number: int | None = Field(None, description="The number by which the answer cites it; null without marks.")
@@ -178,7 +178,7 @@ class Source(Schema):
 
 
 def to_source(row: dict[str, Any]) -> Source:
-    """A source from the row of a run, whose `used` is told apart from it."""
+    """A source from the row of a run, which does not hold `used`."""
     return Source(**{name: row[name] for name in Source.model_fields if name in row})
 
 
@@ -193,6 +193,6 @@ class TaskStepState(Schema):
     tool: str | None = Field(description="The tool that it calls; null where it asks the assistant's model.")
     depends_on: list[int] = Field(description="The steps that must be done before it begins.")
     status: StepStatus = Field(description="in_doubt: a write was begun, and it is unknown whether it took effect.")
-    error_code: str | None = Field(description="Why it is not done.")
+    error_code: str | None = Field(description="Why it was not done.")
     started_at: datetime | None
     ended_at: datetime | None

@@ -48,7 +48,7 @@ class ToolList(Schema):
 
 def _name(text: str) -> str:
     if not 0 < len(text) <= 50 or "\0" in text:
-        raise ValueError("is no name of an assistant")
+        raise ValueError("must be the name of an assistant")
     return text
 
 

@@ -68,7 +68,7 @@ class TracedRun(Schema):
 
 
 class RunDurations(Schema):
-    asked_at: datetime = Field(description="When the present try began.")
+    asked_at: datetime = Field(description="When the current try began.")
     answer_ms: float | None
     archive_ms: float | None
 
@@ -148,7 +148,7 @@ class ToolExecution(Schema):
     effect: Literal["read", "write", "dangerous"]
     status: Literal["started", "done", "failed", "in_doubt"]
     arguments: Any = Field(description="Without secrets and phone numbers, cut to 8 kB.")
-    result: Any = Field(description="What the call gave, without secrets and phone numbers, cut to 8 kB.")
+    result: Any = Field(description="What the call returned, without secrets and phone numbers, cut to 8 kB.")
     ms: float | None
     created_at: datetime
 

@@ -49,7 +49,7 @@ _IMPORTED_TURN = {
         "speaker": {"type": ["string", "integer", "null"], "maxLength": 200},
         "conversation": {"type": ["string", "integer", "null"], "maxLength": 200},
         "external_id": {
-            "type": ["string", "number", "null"], "description": "The same id again is the same message.",
+            "type": ["string", "number", "null"], "description": "A message with the same id is stored once.",
         },
     },
     "examples": [_IMPORT_EXAMPLE],
@@ -90,16 +90,16 @@ class UserSpending(Schema):
     dollars_today: float = Field(description="By the prices that are known; a model without a price counts as 0.")
     tokens: int
     dollars: float
-    daily_tokens: int | None = Field(description="The budget of a day in tokens; null: none.")
-    daily_dollars: float | None = Field(description="The budget of a day in dollars; null: none.")
-    is_spent: bool = Field(description="Whether a budget of today is spent: models are not asked until `renewed_at`.")
+    daily_tokens: int | None = Field(description="The daily budget in tokens; null: none.")
+    daily_dollars: float | None = Field(description="The daily budget in dollars; null: none.")
+    is_spent: bool = Field(description="Whether a budget is spent for today: models are not called until `renewed_at`.")
     renewed_at: datetime = Field(description="When the next day begins in MAAS_TIMEZONE.")
 
 
 class ImportAccepted(Schema):
     status: Literal["processing"] = "processing"
     added: int = Field(description="Messages that were added.")
-    known: int = Field(description="Messages that were there already.")
+    known: int = Field(description="Messages that had been stored before.")
     records: int = Field(description="Summaries that were restored from an export.")
     others: int = Field(description="Conversations, their messages, notes and images that were restored.")
     run_ids: list[UUID] = Field(description="Runs that summarize the messages; their progress: GET /v1/runs/{id}.")

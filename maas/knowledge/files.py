@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from maas.knowledge.readers import MEDIA_TYPES
 from shared.errors import MaasError
 
-LINK = "it is a link, and links are not followed: name the file that is meant"
-SPECIAL = "it is no regular file"
+LINK = "it is a symbolic link, which is not followed: name the file itself"
+SPECIAL = "it is not a regular file"
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ async def add_document(
     try:
         document = await _read(content, media_type)
     except Unreadable as error:
-        log.info("document_not_read", cause=str(error))
+        log.info("document_unreadable", cause=str(error))
         return Added(known["id"] if known is not None else None, name, "failed", error=str(error))
     fields = {
         "name": name, "media_type": media_type, "sha256": digest, "bytes": len(content), "track_id": track_id,
@@ -133,10 +133,10 @@ async def _read(content: bytes, media_type: str | None) -> ReadDocument:
     """What a file says, in at least one chunk. Raises Unreadable."""
     if media_type is None:
         endings = ", ".join(sorted(MEDIA_TYPES))
-        raise Unreadable(f"its format is not read; names end with {endings}")
+        raise Unreadable(f"its format is not supported; names end with {endings}")
     if not content or content.isspace():
         raise Unreadable("it is empty")
     document = await read_file(content, media_type)
     if not document.chunks:
-        raise Unreadable("it holds no text; a scan must be recognised first")
+        raise Unreadable("it contains no text; run OCR on a scan first")
     return document

@@ -196,10 +196,10 @@ def read_docx(content: bytes) -> list[Section]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
     except zipfile.BadZipFile as error:
-        raise Unreadable("it is no docx file") from error
+        raise Unreadable("it is not a docx file") from error
     is_bomb = any(part.file_size > MAX_RATIO * max(part.compress_size, 1024) for part in parts)
     if is_bomb or len(parts) > 5_000 or sum(part.file_size for part in parts) > MAX_UNPACKED_BYTES:
-        raise Unreadable("it unpacks to more than a document does")
+        raise Unreadable("it unpacks to more than a document may have")
     try:
         document = Document(io.BytesIO(content))
         levels = _levels(document)
@@ -217,7 +217,7 @@ def read_docx(content: bytes) -> list[Section]:
     except Unreadable:
         raise
     except Exception as error:
-        raise Unreadable("it is no docx file, or a damaged one") from error
+        raise Unreadable("it is not a docx file, or a damaged one") from error
     outline.flush()
     return outline.sections
 
@@ -260,7 +260,7 @@ def read_pdf(content: bytes) -> list[Section]:
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower() or "security" in str(error).lower():
             raise Unreadable("it is encrypted: save it without a password and add it again") from error
-        raise Unreadable("it is no pdf file, or a damaged one") from error
+        raise Unreadable("it is not a pdf file, or a damaged one") from error
     if len(document) > MAX_PAGES:
         raise Unreadable(f"it has more than {MAX_PAGES} pages: split it")
     titles: dict[int, list[tuple[int, str]]] = {}
@@ -349,7 +349,7 @@ def _decode(content: bytes) -> str:
         if text.count("\0") * 100 > len(text):
             break
         return clean(text.replace("\r\n", "\n").replace("\r", "\n"))
-    raise Unreadable("it is no text in UTF-8")
+    raise Unreadable("it is not UTF-8 text")
 
 
 READERS: dict[str, Callable[[bytes], list[Section]]] = {

@@ -134,7 +134,7 @@ async def _nearness(
     except (NoVector, asyncpg.PostgresError) as error:
         if isinstance(error, CONNECTION_LOST):
             raise
-        log.info("knowledge_without_meaning", cause=str(error))
+        log.info("knowledge_search_lexical_only", cause=str(error))
         return {}
     return {_key(row): row["nearness"] for row in rows}
 

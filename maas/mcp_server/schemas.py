@@ -104,7 +104,7 @@ class RunOutput(ToolOutput):
     degraded: list[str] = Field(default=[], description="stages that worked without their model")
     limited: str | None = Field(
         default=None,
-        description="budget: the user's budget of the day is spent; stopped: the run was cancelled in mid-answer",
+        description="budget: the user's daily budget is spent; stopped: the run was cancelled in mid-answer",
     )
     memory: str = Field(default="ok", description="whether the memory behind the answer was complete")
     memory_reasons: list[str] = Field(default=[], description="why it was not complete")

@@ -70,7 +70,7 @@ class McpContext:
         """The user whom a tool call is for; `user_id` is its argument. Raises Forbidden, InvalidRequest, NotFound."""
         rights = await self.rights()
         if not rights.allow(scope):
-            raise Forbidden("forbidden", f"this needs a key with the scope {scope}")
+            raise Forbidden("forbidden", f"this requires a key with the scope {scope}")
         if rights.user is None:
             if user_id is None:
                 raise InvalidRequest("invalid_request", "user_id is required: say whose memory it is")

@@ -55,7 +55,7 @@ async def open_query_embedder(
             except ModelError as error:  # each question tries again
                 log.warning("embedding_down", model=spec_of(embedder), cause=str(error))
         else:
-            log.warning("no_vectors", hint=PGVECTOR_HINT)
+            log.warning("vectors_unavailable", hint=PGVECTOR_HINT)
         yield QueryEmbedder(embedder, timeout) if has_vectors else None
     finally:
         await embedder.close()
@@ -98,7 +98,7 @@ class EmbeddingBackfill:
                     delay_s = 0.0 if await self.step() else POLL_INTERVAL_S
                     if self._is_down:
                         self._is_down = False
-                        log.info("embedding_again", model=self.model)
+                        log.info("embedding_recovered", model=self.model)
                 except BackfillTaken:
                     delay_s = POLL_INTERVAL_S
                 except Exception as error:
@@ -205,7 +205,7 @@ class EmbeddingBackfill:
                         raise
                     refused.append(log_id)
         if refused:
-            log.info("turns_not_embedded", model=self.model, turns=len(refused))
+            log.info("messages_not_embedded", model=self.model, messages=len(refused))
             await self._db.value(queries.write_embeddings, self.model, refused, [], 0)
 
     async def _request(self, texts: Sequence[str]) -> Embeddings:

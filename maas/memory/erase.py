@@ -74,7 +74,7 @@ async def finish_erasures(db: Database) -> int:
     while (row := await _resume(db, user_id)) is not None or user_id is not None:
         user_id = row["user_id"] if row is not None and row["receipt"] is None else None
         if row is not None and row["receipt"] is not None:
-            log.info("erased", user_id=str(row["user_id"]))
+            log.info("user_erased", user_id=str(row["user_id"]))
             finished += 1
         await asyncio.sleep(ERASE_PAUSE_S)
     return finished
@@ -156,5 +156,5 @@ async def purge_expired(db: Database, days: int) -> dict[str, int]:
         ])  # fmt: skip
         await asyncio.sleep(PURGE_PAUSE_S)
     if total:
-        log.info("swept", days=days, **total)
+        log.info("expired_data_deleted", days=days, **total)
     return total

@@ -60,7 +60,7 @@ PHRASES = {
     ),
     "en": NotePhrases(
         noted="Noted: {content}",
-        known="This is in your notes already: {content}",
+        known="This is already in your notes: {content}",
         full="There are too many notes. Delete one first: “forget: …”.",
         off="Not noted: what is said here is not remembered.",
         forgotten="Forgotten: {content}",

@@ -347,7 +347,7 @@ async def count_due_terms(db: Database) -> int:
             log.warning("terms_not_counted", user_id=str(user_id), cause=repr(error))
             failure = failure or error
         else:
-            log.info("terms_counted", user_id=str(user_id), turns=messages)
+            log.info("terms_counted", user_id=str(user_id), messages=messages)
     if failure is not None:
         raise failure
     await db.value(queries.terms_are_counted, now)

@@ -157,6 +157,6 @@ class MeaningReader:
             async with asyncio.timeout_at(end):
                 return await self._db.row(query, self._user_id, self._embedder.model, vector, *args)
         except (TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
-            log.warning("vectors_not_read", cause=repr(error))
+            log.warning("vector_search_failed", cause=repr(error))
             self.reasons.add(MemoryReason.VECTORS_UNREADABLE)
             return None

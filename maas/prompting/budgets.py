@@ -37,7 +37,7 @@ class OverBudget(MaasError):
 
 
 class DayBudgetSpent(OverBudget):
-    """The user has used up the budget of the day: stages work by rule, and the run is answered without a model."""
+    """The user has used up the daily budget: stages work by rule, and the run is answered without a model."""
 
 
 class Spender(Protocol):
@@ -82,7 +82,7 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
 
 
 def spent_answer(run: Run, settings: Settings, language: Literal["ru", "en"]) -> str:
-    """The answer of a run whose user has used up the budget of the day."""
+    """The answer of a run whose user has used up the daily budget."""
     renewed_at = next_day(settings).astimezone(settings.engine.zone)
     moment = f"{renewed_at:%H:%M} ({settings.engine.timezone})"
     return SENTENCES[language].format(time=moment, done=DONE[language] if run.log.tools else "")

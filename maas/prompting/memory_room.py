@@ -35,7 +35,7 @@ async def fit_request(model: Model, request: Request, window: int | None = None)
         return request
     if request.role != ROLE_WITH_MEMORY:
         raise ModelError("context_exceeded", f"{spec_of(model)} takes {limit} tokens, this request has about {counted}")
-    log.warning("memory_cut", model=spec_of(model), tokens=counted, limit=limit)
+    log.warning("memory_trimmed", model=spec_of(model), tokens=counted, limit=limit)
     return await cut_memory(request, counted - limit)
 
 

@@ -99,7 +99,7 @@ async def ask(
     except ModelError as error:
         if error.code == "bad_request":
             raise
-        log.warning("fallback_asked", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
+        log.warning("fallback_called", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
         wait = error.wait
     try:
         time_left = end - time.monotonic()
@@ -125,7 +125,7 @@ async def ask_or_fall_back(
 
     Returns the value and whether the built-in model gave it. `parse` raises ValueError. Raises MaasError for what an
     operator must correct (a wrong key, an unknown model, a refused request, a spent budget of the run), unless
-    `may_fail` is false. Where the user's budget of the day is spent, the built-in model is called at once.
+    `may_fail` is false. Where the user's daily budget is spent, the built-in model is called at once.
     """
     end = time.monotonic() + budget
     try:

@@ -124,7 +124,7 @@ async def _read_zone(run: Run, deps: Deps) -> tzinfo:
         try:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError):  # Postgres may know zones that this machine does not
-            log.warning("unknown_zone", zone=name)
+            log.warning("unknown_time_zone", zone=name)
     return deps.settings.engine.zone
 
 

@@ -142,7 +142,7 @@ class RunWatcher:
             try:
                 rows = await self._db.rows(queries.users_of_runs, list(run_ids))
             except (MaasError, *CONNECTION_LOST) as error:
-                log.warning("users_not_found", cause=repr(error))
+                log.warning("run_users_unavailable", cause=repr(error))
                 self._wake_users()
                 await asyncio.sleep(POLL_INTERVAL_S)
                 continue
@@ -197,7 +197,7 @@ async def watch(
             try:
                 next_page = await event_stream.read(run_id, page.cursor)
             except CONNECTION_LOST as error:
-                log.warning("follower_waits", run_id=str(run_id), cause=repr(error))
+                log.warning("event_stream_delayed", run_id=str(run_id), cause=repr(error))
                 await asyncio.sleep(POLL_INTERVAL_S)
                 next_page = Page(page.cursor, ())
             if next_page is None:
@@ -243,7 +243,7 @@ async def watch_user(
             try:
                 page = await stream.read(read)
             except CONNECTION_LOST as error:
-                log.warning("follower_waits", user_id=str(user_id), cause=repr(error))
+                log.warning("event_stream_delayed", user_id=str(user_id), cause=repr(error))
                 changes.may_be_more = True
                 await asyncio.sleep(POLL_INTERVAL_S)
                 events = ()

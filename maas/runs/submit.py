@@ -208,8 +208,8 @@ class Submitter:
 
     def _refusal(self, row: queries.InsertRunsRow) -> MaasError:
         seconds = row["retry_after"]
-        advice = f"and {self.queue_limit} may be; wait for one of them and send this again, in {seconds} s perhaps"
-        return queue_full(self.queue_limit, f" {advice}", unfinished=row["unfinished"], retry_after=seconds)
+        advice = f", and at most {self.queue_limit} are allowed; wait for one to finish and retry in about {seconds} s"
+        return queue_full(self.queue_limit, advice, unfinished=row["unfinished"], retry_after=seconds)
 
 
 async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:

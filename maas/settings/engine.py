@@ -43,7 +43,7 @@ class EngineSettings(BaseSettings):
     )
     heartbeat: float = Field(15.0, gt=0, description="interval at which an orchestrator renews its lease")
     poll_interval: float = Field(
-        1.0, gt=0, description="interval at which an orchestrator polls for runs, besides notifications"
+        1.0, gt=0, description="interval at which an orchestrator polls for runs, in addition to notifications"
     )
     compact_every: float = Field(
         60.0, ge=0, description="interval at which old summaries are looked for and merged; 0: never"

@@ -58,7 +58,7 @@ def names_in_file() -> set[str]:
 
 
 def unknown_settings() -> list[str]:
-    """Return a sentence for each MAAS_ variable that is no setting, with the setting that may be meant."""
+    """Return a sentence for each MAAS_ variable that is not a setting, with the setting that may be meant."""
     known = set(variables().values())
     short = {name.removeprefix(PREFIX): name for name in known}
     names = {name.upper() for name in names_in_file() | {name for name, value in os.environ.items() if value}}
@@ -66,5 +66,5 @@ def unknown_settings() -> list[str]:
     for name in sorted(names - known - OTHER_VARIABLES):
         if name.startswith(PREFIX):
             near = get_close_matches(name.removeprefix(PREFIX), short, 1)
-            hints.append(f"{name} is no setting" + (f"; did you mean {short[near[0]]}?" if near else ""))
+            hints.append(f"{name} is not a setting" + (f"; did you mean {short[near[0]]}?" if near else ""))
     return hints

@@ -90,7 +90,7 @@ class ToolAnswer:
 class ToolArguments:
     """Validated arguments. `values` is the JSON of `model` with its defaults; `ignored` names unknown arguments.
 
-    For a tool that has only a schema, `model` is `values`. `wording` is how people are told of a call that waits.
+    For a tool that has only a schema, `model` is `values`. `wording` is how a call that waits is described to people.
     """
 
     model: BaseModel | Mapping[str, Any]

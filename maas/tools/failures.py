@@ -41,14 +41,14 @@ def approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
 
 
 async def word_call(tool: Tool, arguments: ToolArguments, context: ToolContext) -> dict[str, Any]:
-    """How people are told of a call that waits, without the secrets of its domain. A preview that fails is left out."""
+    """How a call that waits is described to people, without the secrets of its domain, or a preview that fails."""
     preview: Preview | None = None
     if tool.preview is not None:
         try:
             async with asyncio.timeout(PREVIEW_TIMEOUT_S):
                 preview = await tool.preview(arguments.model, context)
         except Exception as error:
-            log.warning("call_not_previewed", tool=tool.name, cause=str(error) or type(error).__name__)
+            log.warning("preview_failed", tool=tool.name, cause=str(error) or type(error).__name__)
     wording = stored_wording(tool.name, tool.wording, tool.description, tool.reason, preview)
     concealed: dict[str, Any] = map_texts(to_json(wording), conceal)
     return concealed

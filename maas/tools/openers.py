@@ -132,7 +132,7 @@ def bind_openers(openers: Mapping[str, Opener], deps: Deps) -> dict[str, BoundOp
 
 async def _failed(name: str, cause: str, say: str = "") -> OpenedDomain:
     cause = shorten(cause.rstrip(". "), MAX_CAUSE_CHARS)
-    log.warning("domain_not_opened", domain=name, cause=cause)
+    log.warning("domain_open_failed", domain=name, cause=cause)
     await debug_log().error(3, "opened", "failed", {"domain": name}, cause)
     problem = f"{name} cannot be used now: {cause}. Answer without it and tell the user"
     return OpenedDomain(name, is_connected=False, has_data=False, has_opener=True, problem=problem, say=say)

@@ -78,8 +78,8 @@ class ToolContext:
     async def ask(self, request: Request, *, model: str | None = None, timeout: float = 60.0) -> Reply:
         """Ask the model of `request.role`, or `model` as `provider:model`, within `timeout` seconds.
         The call is one of this run: recorded and priced, within its budgets, behind the circuit breaker of the model,
-        made once although a process crashes, not shown to followers, and told what day it is. Raises MaasError:
-        ModelError if the model fails, `no_model` without one, `failed` once the user's budget of the day is spent.
+        made once although a process crashes, not shown to followers, and says what day it is. Raises MaasError:
+        ModelError if the model fails, `no_model` without one, `failed` once the user's daily budget is spent.
         """
         return await self._models().ask(request, model, timeout)
 
@@ -120,7 +120,7 @@ class Tool:
     maas.assistants.registry.load_tools.
     `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
     approved and executed. It changes nothing outside.
-    `wording` is how people are told of a call. `preview` looks what it would do before its user is asked: its object by
+    `wording` describes a call to people. `preview` looks what it would do before its user is asked: its object by
     name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
     `event` is the type of an event of a plugin, which ends the answer of a dialogue with the `attachment_id` of the
     result.

@@ -1,4 +1,4 @@
-"""How people are told of a tool call that waits: in words, in both languages, with the object by name, old and new."""
+"""How a tool call that waits is described to people: in both languages, with the object by name, old and new."""
 
 from __future__ import annotations
 

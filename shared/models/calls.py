@@ -236,7 +236,7 @@ async def draw(
     except ModelError as error:
         if error.code == "bad_request":
             raise
-        _log.warning("image_fallback_asked", fallback=spec_of(fallback), cause=str(error))
+        _log.warning("image_fallback_called", fallback=spec_of(fallback), cause=str(error))
     return await _draw(fallback, prompt, photo, end - time.monotonic(), delay, record)
 
 
@@ -252,7 +252,7 @@ async def _draw(
         raise
     record(model, attempts, time.monotonic() - began, None)  # paid for, also where it cannot be used
     if len(image.data) > MAX_IMAGE_BYTES:
-        raise _unusable(model, f"has {len(image.data)} bytes; at most {MAX_IMAGE_BYTES} are taken")
+        raise _unusable(model, f"has {len(image.data)} bytes; at most {MAX_IMAGE_BYTES} are allowed")
     try:
         sanitized = await sanitize_image_async(image.data)
     except ValueError as error:
@@ -261,7 +261,7 @@ async def _draw(
 
 
 def _unusable(model: ImageModel, why: str) -> ModelError:
-    return ModelError("malformed", f"{spec_of(model)}: what it drew {why}")
+    return ModelError("malformed", f"{spec_of(model)}: its image {why}")
 
 
 class NoVector(Exception):

@@ -255,9 +255,9 @@ class GeminiImageModel(_Gemini):
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
         reason = blocked or (response.candidates[0].finish_reason if response.candidates else None)
         if reason and (blocked or _FINISH.get(reason.name, "filtered") == "filtered"):
-            return self._errors.failure("filtered", f"it does not draw that: {reason.name}")
+            return self._errors.failure("filtered", f"it refused to draw this: {reason.name}")
         text = " ".join(part.text for part in response.parts or () if part.text)
-        return self._errors.failure("malformed", f"the reply holds no picture: {text}")
+        return self._errors.failure("malformed", f"the reply contains no image: {text}")
 
 
 def _open(api_key: str, base_url: str | None, max_reply_bytes: int) -> tuple[httpx2.AsyncClient, genai.Client]:

@@ -89,7 +89,7 @@ class ProviderErrors:
 
     def cut(self) -> ModelError:
         """Return a ModelError for a stream that ended early."""
-        return self.failure("unreachable", "the stream ended before the reply was whole", retryable=True)
+        return self.failure("unreachable", "the stream ended before the reply was complete", retryable=True)
 
     @contextmanager
     def within_limits(self) -> Iterator[None]:
@@ -232,7 +232,7 @@ class Breaker:
         self._open_circuit = _OpenCircuit(since, code, error.message, timeout_s, pause_s, self._clock() + seconds)
         if before is None:
             _log.warning(
-                "model_left_alone", model=self._model, role=self._role, code=code, cause=error.message, seconds=seconds
+                "model_unavailable", model=self._model, role=self._role, code=code, cause=error.message, seconds=seconds
             )
 
     def _close(self) -> None:
@@ -240,13 +240,15 @@ class Breaker:
         self._failures_left = self._failures
         if self._open_circuit is not None:
             self._open_circuit = None
-            _log.info("model_asked_again", model=self._model, role=self._role)
+            _log.info("model_recovered", model=self._model, role=self._role)
 
     def _refusal(self, circuit: _OpenCircuit) -> CircuitOpen:
         left = circuit.next_probe_at - self._clock()
-        until = f"until {datetime.now(UTC) + timedelta(seconds=left):%H:%M:%S}" if left > 0 else "while one call tries"
+        until = (
+            f"until {datetime.now(UTC) + timedelta(seconds=left):%H:%M:%S}" if left > 0 else "while one call tests it"
+        )
         since = f"{circuit.since:%Y-%m-%d %H:%M:%S}"
-        return CircuitOpen(circuit.code, f"{self._model} is left alone since {since} UTC, {until}: {circuit.cause}")
+        return CircuitOpen(circuit.code, f"{self._model} has been paused since {since} UTC, {until}: {circuit.cause}")
 
 
 NEVER_OPEN = Breaker("", "", opens_on=lambda error: False)
@@ -301,7 +303,7 @@ async def repeat(
                     if not error.retryable or tries >= attempts or guarded.is_probe or clock() + delay >= end:
                         raise
                     _log.warning(
-                        "model_call_repeated", provider=model.provider, model=model.name, code=error.code,
+                        "model_call_retried", provider=model.provider, model=model.name, code=error.code,
                         attempts=tries, pause=round(delay, 3),
                     )  # fmt: skip
                 await sleep(delay)

@@ -183,7 +183,7 @@ class EmbeddedPostgres:
                     return
                 wait_s = backoff.next_s()
                 self._note(
-                    f"Postgres is gone and does not start again; next attempt in {wait_s:.1f} s: {error.message}"
+                    f"Postgres has stopped and does not start again; next attempt in {wait_s:.1f} s: {error.message}"
                 )
                 self._closing.wait(wait_s)
                 continue
@@ -221,7 +221,7 @@ def _connect(
             raise MaasError(
                 "postgres_start_failed",
                 f"Postgres did not take connections within {READY_TIMEOUT_S:.0f} s; read "
-                f"{folder.home / 'log' / 'server.log'}, correct what it says and start again",
+                f"{folder.home / 'log' / 'server.log'}, fix what it reports and start again",
             ) from None
         except BaseException:
             connection.drop()
@@ -231,7 +231,7 @@ def _connect(
         connection.drop()
     raise MaasError(
         "data_dir_busy",
-        f"another process holds {folder.home} and does not let others in; stop it, or set MAAS_DATA_DIR to another "
+        f"another process has locked {folder.home}; stop it, or set MAAS_DATA_DIR to another "
         f"folder (its log: {folder.home / 'log' / 'supervisor.log'})",
     )
 
@@ -261,7 +261,7 @@ def _spawn(folder: DataDir, bin_dir: Path | None, on_note: Callable[[str], None]
     except (IndexError, ValueError):
         raise MaasError(
             "postgres_start_failed",
-            f"the supervisor of Postgres ended before it began; start again or report this: {done.stderr.strip()}",
+            f"the supervisor of Postgres failed to start; start again or report this: {done.stderr.strip()}",
         ) from None
     if "code" in result:
         raise MaasError(result["code"], result["message"])

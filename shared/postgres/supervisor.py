@@ -95,7 +95,7 @@ class Supervisor:
             if not is_transient or time.monotonic() > deadline:
                 raise MaasError(
                     "postgres_start_failed",
-                    f"Postgres does not start on {self.cluster.home}; correct what it says and start again "
+                    f"Postgres does not start on {self.cluster.home}; fix what it reports and start again "
                     f"(whole log: {self.cluster.home / 'log' / 'server.log'}):\n{self.failure}",
                 )
             self._poll(BUSY_POLL_INTERVAL_S)
@@ -141,7 +141,7 @@ class Supervisor:
         if not port_is_free(self.port):
             if now < self._down_since + PORT_TIMEOUT_S:
                 return self._retry_later(f"port {self.port} is already in use")
-            log.warning("port %s stays occupied by another program; taking a new one", self.port)
+            log.warning("port %s is in use by another program; taking a new one", self.port)
             self.port = self.cluster.choose_port(fresh=True)
         self._close_log()
         self.log = output = ServerLog()

@@ -31,15 +31,15 @@ MAX_NAME_CHARS = 400
 MAX_PAGES = 2000
 _SENTENCES: Mapping[ErrorCode, str] = {
     "unreachable": "{} cannot be reached",
-    "timeout": "{} gave no answer in time",
+    "timeout": "{} did not answer in time",
     "unauthorized": "{} does not accept the access token; an operator must renew it",
     "forbidden": "{} does not permit this",
     "not_found": "{} has no such object",
     "rate_limited": "{} accepts no more requests for now",
     "invalid": "{} refuses the request",
-    "unavailable": "{} has a fault of its own",
+    "unavailable": "{} has an internal error",
     "bad_reply": "the reply of {} cannot be read",
-    "conflict": "{} serves another program in the place of this one",
+    "conflict": "{} is serving another program instead of this one",
 }
 _OF_STATUS: Mapping[int, ErrorCode] = {
     401: "unauthorized", 402: "forbidden", 403: "forbidden", 404: "not_found", 408: "timeout", 409: "conflict",
@@ -156,7 +156,7 @@ class Service:
         if retry_after is not None:
             message += f"; try again in {retry_after:.0f} s"
         if is_outcome_unknown:
-            message += "; whether the change was made is not known"
+            message += "; it is unknown whether the change was made"
         return VendorError(self._vendor.key, code, message, retry_after, is_outcome_unknown)
 
     async def _call(self, request: _Request, parse: Callable[[Any], T], *, is_write: bool) -> T:
@@ -185,7 +185,7 @@ class Service:
                 if not is_safe or is_too_long or attempts >= limits.attempts:
                     raise
                 _log.warning(
-                    "vendor_call_repeated", vendor=self._vendor.key, code=error.code, attempts=attempts,
+                    "vendor_call_retried", vendor=self._vendor.key, code=error.code, attempts=attempts,
                     pause=round(pause_s, 3),
                 )  # fmt: skip
             await asyncio.sleep(pause_s)

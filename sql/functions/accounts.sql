@@ -113,7 +113,8 @@ begin
 end
 $$;
 comment on function maas.maas_begin_session is
-  'Begins a session with its first refresh token; null if the account is gone. An account keeps its 50 newest sessions';
+  'Begins a session with its first refresh token; null if the account no longer exists. '
+  'An account keeps its 50 newest sessions';
 
 create or replace function maas.maas_refresh_session(p_hash bytea, p_next bytea, p_days int, p_grace_s float8)
 returns table (verdict text, session_id uuid, user_id uuid)
@@ -229,4 +230,5 @@ begin
 end
 $$;
 comment on function maas.maas_use_link is
-  'Begins a session by a one-time link, which is gone then; no row for one that is unknown, used or expired';
+  'Begins a session with a one-time link, which is used up by that; '
+  'no row for a link that is unknown, used or expired';

@@ -34,7 +34,7 @@ create or replace function maas.maas_propose_action(p_run uuid, p_call text, p_t
   p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1,
   p_wording jsonb default '{}')
 returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
-  with waiting as (  -- the same call proposed again waits once, and anew; one of the same run is told apart by its call
+  with waiting as (  -- the same call proposed again waits once, and anew; one of the same run is known by its call
     update maas.chat_pending_actions w set expires_at = maas.maas_now() + p_lives,
       proposed_in = p_run, wording = p_wording
     where w.status = 'pending' and w.id = (
@@ -270,7 +270,7 @@ begin
     return;
   end if;
   perform maas.maas_claim_action(a.id) from maas.chat_pending_actions a where a.action_run_id = p_run;
-  return query select case a.status when 'executing' then 'open' else 'settled' end, a.call_id, a.tool_name::text,
+  return query select case a.status when 'executing' then 'open' else 'ended' end, a.call_id, a.tool_name::text,
     a.tool_version, a.tool_args, a.args_hash = maas.maas_hash_arguments(a.tool_args), a.status::text, a.result,
     q.user_query, a.agent, a.wording
   from maas.chat_pending_actions a join maas.pipeline_runs q on q.id = a.run_id where a.action_run_id = p_run;
@@ -281,7 +281,7 @@ begin
 end
 $$;
 comment on function maas.maas_open_action is
-  'Returns the action of a run of kind action: open (it is executing now), settled before, missing, '
+  'Returns the action of a run of kind action: open (it is executing now), ended before, missing, '
   'or lost: the caller no longer owns the run';
 
 create or replace function maas.maas_claim_action(p_id uuid) returns setof maas.chat_pending_actions language sql as $$

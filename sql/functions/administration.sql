@@ -30,7 +30,7 @@ end
 $$;
 comment on function maas.maas_set_prompt is
   'Replaces a prompt that was edited from p_version. verdict: saved, not_found, '
-  'or conflict with the version that was saved meanwhile, and by whom';
+  'or conflict with the version that was saved meanwhile, and who saved it';
 
 create or replace function maas.maas_insert_trial(p_run uuid, p_role text, p_text text, p_actor text)
 returns table (verdict text, id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -65,7 +65,7 @@ end
 $$;
 comment on function maas.maas_insert_trial is
   'Inserts a run of kind trial, which answers p_run again with another prompt text. '
-  'verdict: inserted, not_found, not_replayable (it is no question, or its final context is not there), '
+  'verdict: inserted, not_found, not_replayable (it is not a question, or its final context is not there), '
   'other_role (its answer does not use that prompt)';
 
 create or replace function maas.maas_set_admin(p_user uuid, p_is_admin boolean, p_actor text) returns void

@@ -17,7 +17,7 @@ comment on function maas.maas_write_audit is
 create or replace function maas.refuse_audit_change()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  raise insufficient_privilege using message = 'audit: rows are only added', table = tg_table_name;
+  raise insufficient_privilege using message = 'audit: rows can only be added', table = tg_table_name;
 end
 $$;
 comment on function maas.refuse_audit_change is 'Makes audit append-only';

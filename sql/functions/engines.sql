@@ -69,7 +69,7 @@ declare
   lost uuid[] := '{}';
   freed uuid[] := '{}';
   headless uuid[] := '{}';  -- keys whose runs wait although none of them is runnable or in flight
-  blamed int[] := '{}';    -- owners whose process died or fell silent
+  blamed int[] := '{}';    -- owners whose process crashed or stopped responding
 begin
   reclaimed := 0; failed := 0; recovered := 0; quarantined := 0; moved := '[]';
   if p_sweep then
@@ -113,7 +113,8 @@ begin
           then 'engine_died' else r.error_code end,
         error_message = case when d.deaths >= p_max_deaths and d.status <> 'COMPLETED'
           then format(
-            '%s: %s orchestrators in a row died or fell silent with this run alone in flight', d.status, d.deaths)
+            '%s: %s orchestrators in a row crashed or stopped responding with only this run in flight',
+            d.status, d.deaths)
           else r.error_message end,
         failed_at = case when d.deaths >= p_max_deaths and d.status <> 'COMPLETED' then now_at else r.failed_at end,
         archive_status = case
@@ -129,8 +130,8 @@ begin
       coalesce(jsonb_agg(jsonb_build_object(
         'id', u.id, 'status', u.status, 'verdict', case u.queue_state when 2 then 'failed' else 'reclaimed' end,
         'message', case u.queue_state when 2
-          then format('%s orchestrators in a row died or fell silent with this run alone in flight', u.deaths)
-          else format('orchestrator %s died or fell silent', u.of_owner) end)), '[]')
+          then format('%s orchestrators in a row crashed or stopped responding with only this run in flight', u.deaths)
+          else format('orchestrator %s crashed or stopped responding', u.of_owner) end)), '[]')
     into reclaimed, failed, lost, freed, moved from u;
     if failed > 0 then
       delete from maas.lsm_storage l using maas.pipeline_runs r  -- its summary will not be written

@@ -43,7 +43,7 @@ begin
 end
 $$;
 comment on function maas.maas_add_document is
-  'Stores a document with its chunks [{heading, page, position, text}] in place of the one of its name; '
+  'Stores a document with its chunks [{heading, page, position, text}] in place of the earlier one with this name; '
   'p_user null: for everybody';
 
 create or replace function maas.maas_expect_documents(p_user uuid, p_documents jsonb)
@@ -74,7 +74,7 @@ returns uuid language sql security definer set search_path = pg_catalog, pg_temp
 $$;
 comment on function maas.maas_mark_document is
   'Says how the reading of a document goes. The chunks that it has stay, '
-  'so a file that cannot be read any more is still found as it was';
+  'so a file that can no longer be read is still found as it was';
 
 create or replace function maas.maas_remove_document(p_user uuid, p_document uuid)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

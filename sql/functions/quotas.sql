@@ -41,7 +41,7 @@ begin
     if used > quota then
       raise exception using errcode = 'MQ001',
         message = format('with this the user would have more than %s %s; ', quota, case quota_name
-          when 'user_conversations' then 'conversations: go on with one that there is'
+          when 'user_conversations' then 'conversations: continue an existing one'
           when 'user_documents' then 'documents: remove some first'
           when 'user_document_bytes' then 'bytes of documents: remove some first'
           when 'user_images' then 'images: delete some first'

@@ -141,7 +141,7 @@ begin
   -- A note that the user made again has the same content under another id.
   if there < (select count(distinct r->>'id') from jsonb_array_elements(p_rows) r)
     and p_table <> 'maas.user_notes'::regclass then
-    raise unique_violation using message = 'parts of it are there already, under other ids';
+    raise unique_violation using message = 'parts of it exist already, under other ids';
   end if;
   return added;
 end

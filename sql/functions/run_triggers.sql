@@ -1,12 +1,12 @@
 -- All triggers of pipeline_runs, in the order in which they fire.
 --
 -- Postgres fires triggers of one kind by name. No two of one kind depend on each other here: what must happen in an
--- order is one function. A bare run pays for run_intake, the insert notifications and one notification per change of
+-- order is one function. A bare run pays for prepare_run, the insert notifications and one notification per change of
 -- status.
 
 -- Before insert -------------------------------------------------------------------------------------------------------
 
-create or replace function maas.run_intake()
+create or replace function maas.prepare_run()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
@@ -45,12 +45,12 @@ begin
   return new;
 end
 $$;
-comment on function maas.run_intake is
+comment on function maas.prepare_run is
   'Gives every new run a clean start, whatever the client sets: status NEW, inbox, its queue_key; '
   'refuses unknown assistants';
 
-create or replace trigger run_intake before insert on maas.pipeline_runs
-  for each row execute function maas.run_intake();
+create or replace trigger prepare_run before insert on maas.pipeline_runs
+  for each row execute function maas.prepare_run();
 
 create or replace function maas.check_attachments()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -67,7 +67,7 @@ begin
   where not exists (select from maas.attachments a where a.id = n.id and a.user_id = new.user_id) limit 1;
   if found then
     raise foreign_key_violation using
-      message = format('attachment_ids: %s is no attachment of this user', coalesce(stranger.id::text, 'null')),
+      message = format('attachment_ids: %s is not an attachment of this user', coalesce(stranger.id::text, 'null')),
       hint = 'upload it first: POST /v1/attachments', table = 'pipeline_runs', column = 'attachment_ids';
   end if;
   return new;
@@ -92,7 +92,7 @@ begin
     where id = new.conversation_id and user_id = new.user_id and assistant = new.assistant) then
     raise foreign_key_violation using
       message = format(
-        'conversation_id: %s is no conversation of this user with the assistant "%s"',
+        'conversation_id: %s is not a conversation of this user with the assistant "%s"',
         new.conversation_id, new.assistant),
       hint = 'take a new id, or leave it out', table = 'pipeline_runs', column = 'conversation_id';
   end if;
@@ -312,7 +312,7 @@ create or replace function maas.store_answer()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.kind in ('ask', 'action', 'task') then
-    -- A task was told to nobody before its report: title and report are logged together, as an exchange of their own.
+    -- A task was shown to nobody before its report: title and report are logged together, as an exchange of their own.
     insert into maas.raw_logs (
       user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at, origins)
     select new.user_id, new.id, m.message_type, m.content,

@@ -11,7 +11,7 @@ begin
     raise invalid_parameter_value using message = 'name: 1 to 50 Latin letters, digits and _, no digit first';
   elsif p_value is null or length(p_value) not between 8 and 8000 or p_value !~ '^[!-~]([ -~]*[!-~])?$' then
     raise invalid_parameter_value
-      using message = 'value: 8 to 8000 printable ASCII characters without blanks at its ends';
+      using message = 'value: 8 to 8000 printable ASCII characters without leading or trailing blanks';
   end if;
   insert into maas.user_secrets (user_id, name, value) values (p_user, p_name, p_value)
   on conflict (user_id, name) do update set value = excluded.value, changed_at = clock_timestamp()

@@ -66,7 +66,7 @@ begin
 end
 $$;
 comment on function maas.maas_check_step is
-  'Raises invalid_parameter_value if this is no step of a task of p_steps steps';
+  'Raises invalid_parameter_value if this is not a step of a task of p_steps steps';
 
 create or replace function maas.maas_check_steps(p_steps jsonb) returns void language plpgsql stable as $$
 declare
@@ -174,7 +174,7 @@ $$;
 comment on function maas.maas_insert_task is
   'Inserts a run of kind task with its steps [{title, tool, arguments | prompt, depends_on}] and returns it: '
   'the same one if p_parent inserts the same steps again. '
-  'not_found: p_parent is no run of this user; queue_full: p_queue_limit of the user''s tasks are unfinished. '
+  'not_found: p_parent is not a run of this user; queue_full: p_queue_limit of the user''s tasks are unfinished. '
   'Raises invalid_parameter_value';
 
 create or replace function maas.maas_next_step(p_run uuid, p_attempt int, p_may_yield boolean default false)

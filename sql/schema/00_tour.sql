@@ -5,7 +5,7 @@
 -- else follows from that row. This page names the tables and functions in the order of a run's life. In prose a message
 -- is a row of raw_logs, a summary a row of lsm_storage; names of columns and functions also say turn and record.
 --
---   insert            run_intake gives the row a clean start (status NEW, queue state inbox) and its queue_key.
+--   insert            prepare_run gives the row a clean start (NEW, queue state inbox) and its queue_key.
 --                     log_queries writes the query to raw_logs in the same transaction. join_conversation adds it to
 --                     chat_messages. notify_pipeline_change sends it to the channel pipeline_events, notify_engines
 --                     wakes the orchestrators. An insert takes no lock and waits for no other session. limit_queue

@@ -119,7 +119,7 @@ comment on column maas.pipeline_runs.client_context is
 comment on column maas.pipeline_runs.is_remembered is
   'False: the text is logged, but never recalled or summarised; decided at insert';
 comment on column maas.pipeline_runs.limited is
-  'budget: the user''s budget of the day was spent, so stages worked by rule from there on; '
+  'budget: the user''s daily budget was spent, so stages worked by rule from there on; '
   'stopped: the run was cancelled while its answer was being written, and the answer is what there was';
 comment on column maas.pipeline_runs.memory_reasons is
   'Why memory was incomplete for this answer, as codes; empty: it was complete';
@@ -175,4 +175,4 @@ create table maas.run_events (
   primary key (run_id, n)
 );
 comment on table maas.run_events is
-  'Events of a run besides its statuses: text, tools, reclaims. n counts from 1 without gaps';
+  'Events of a run other than its statuses: text, tools, reclaims. n counts from 1 without gaps';

@@ -60,7 +60,7 @@ comment on table maas.model_prices is
   'Dollars per million tokens, and per generated image. A change does not affect calls that are already written. '
   'Check the prices against your provider';
 comment on column maas.model_prices.model is 'A pattern for LIKE; the longest match applies';
-comment on column maas.model_prices.image is 'Dollars per generated image; null: the price of an image is not known';
+comment on column maas.model_prices.image is 'Dollars per generated image; null: the price of an image is unknown';
 comment on column maas.model_prices.cached is 'Price of input tokens that the provider had cached; null: as input';
 
 insert into maas.model_prices (provider, model, input, cached, output) values

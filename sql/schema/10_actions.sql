@@ -60,7 +60,8 @@ comment on column maas.chat_pending_actions.shown_in is 'The run whose answer sh
 comment on column maas.chat_pending_actions.shown_fingerprint is
   'Its fingerprint as that answer showed it: a typed yes or no decides nothing else';
 comment on column maas.chat_pending_actions.wording is
-  'How people are told of it: {title, reason, object, changes, verbs, objects}; an edit takes object and changes away';
+  'How it is described to people: {title, reason, object, changes, verbs, objects}; '
+  'an edit takes object and changes away';
 create unique index idx_chat_pending_actions_action_run_id on maas.chat_pending_actions (action_run_id)
   where action_run_id is not null;
 create unique index idx_chat_pending_actions_call on maas.chat_pending_actions (run_id, call_id, asked_hash);

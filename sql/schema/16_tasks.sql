@@ -9,7 +9,7 @@ create table maas.tasks (
   max_seconds int not null check (max_seconds between 1 and 86400)
 );
 comment on table maas.tasks is
-  'What belongs to a run of kind task besides its steps: where it comes from, and its own limits';
+  'What belongs to a run of kind task in addition to its steps: where it comes from, and its own limits';
 comment on column maas.tasks.parent_run_id is 'The run that started it; null if another program did';
 comment on column maas.tasks.is_approved is
   'Whether the user has approved exactly these steps: then none of them waits for approval';

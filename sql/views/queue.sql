@@ -23,14 +23,16 @@ comment on view maas.v_runs_current is 'Every run that is not finished, and the 
 create view maas.v_runs_stuck as
 select c.*, case
     when not exists (select from maas.v_engines where is_alive) then 'no orchestrator is running; start one'
-    when c.queue_state = 1 and c.host is null then 'its orchestrator is gone; another takes it over within seconds'
+    when c.queue_state = 1 and c.host is null
+      then 'its orchestrator is no longer running; another one takes over within seconds'
     when c.queue_state = 1 then 'in one status for over 5 minutes; look at the model or cancel it'
     when c.queue_state = -1 then 'waits behind an earlier run of its user'
     when c.not_before is not null and c.kind = 'task'
-      then 'lets runs go first that wait for a free orchestrator; it continues after not_before'
+      then 'gives way to runs that wait for a free orchestrator; it continues after not_before'
     when c.not_before is not null
-      then 'its model is away; it is asked again after not_before, FAILED after answer_by; maas trace says why'
-    else 'not taken yet; every orchestrator is busy or none runs its stage'
+      then 'its model is unavailable; it is called again after not_before, and the run is FAILED after answer_by; '
+        'maas trace says why'
+    else 'not claimed yet; every orchestrator is busy or none runs its stage'
   end as why
 from maas.v_runs_current c
 where (c.queue_state = 1 and (c.host is null or c.in_status_for > interval '5 minutes'))

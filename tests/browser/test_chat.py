@@ -85,15 +85,15 @@ def test_an_answer_and_the_words_it_came_from(stack: Stack, visit: Visitor, word
     page.locator("article[id^=run-]").last.get_by_role("button", name="Evidence").click()
     panel = page.get_by_role("complementary")
     expect(panel.get_by_text(f"My greyhound is called {word}.", exact=True).first).to_be_visible()
-    panel.get_by_role("button", name="In its conversation").first.click()
-    expect(panel.get_by_role("link", name="In its conversation").first).to_be_visible()
+    panel.get_by_role("button", name="Show in its conversation").first.click()
+    expect(panel.get_by_role("link", name="Show in its conversation").first).to_be_visible()
     shot(page, "evidence")
     page.get_by_role("tab", name="Trace").click()
     expect(panel.get_by_text("Final Responder").first).to_be_visible()
     shot(page, "trace")
     page.get_by_role("tab", name="Evidence").click()
-    panel.get_by_role("button", name="In its conversation").first.click()
-    panel.get_by_role("link", name="In its conversation").first.click()
+    panel.get_by_role("button", name="Show in its conversation").first.click()
+    panel.get_by_role("link", name="Show in its conversation").first.click()
     expect(page.locator("#log .bg-mark")).to_contain_text(word)
 
 
@@ -208,14 +208,14 @@ def test_stages_are_words_and_the_view_follows(stack: Stack, visit: Visitor) -> 
     end = "box => box.scrollHeight - box.scrollTop - box.clientHeight"
     poll(lambda: log.evaluate(end) < 100, 15, "the last answer is seen")
     log.hover()
-    to_the_end = page.get_by_role("button", name="To the end")
+    to_the_end = page.get_by_role("button", name="Go to the end")
     for _ in range(10):  # the view follows as long as the last answer grows
         page.mouse.wheel(0, -5000)
         page.wait_for_timeout(200)
         if to_the_end.is_visible():
             break
     to_the_end.click()
-    expect(page.get_by_role("button", name="To the end")).to_have_count(0)
+    expect(page.get_by_role("button", name="Go to the end")).to_have_count(0)
 
 
 def test_a_message_waits_for_the_server(stack: Stack, visit: Visitor, word: str) -> None:
@@ -289,9 +289,9 @@ def test_an_action_is_changed_approved_and_rejected(stack: Stack, visit: Visitor
     cards = page.get_by_role("region", name="Approve: wipe?")
     expect(cards).to_have_count(2)
     card = cards.filter(has_text="one")
-    expect(card).to_contain_text("This cannot be taken back.")
+    expect(card).to_contain_text("This cannot be undone.")
     shot(page, "approval")
-    card.get_by_role("button", name="Change the arguments").click()
+    card.get_by_role("button", name="Edit the arguments").click()
     card = cards.filter(has=page.get_by_role("textbox"))
     card.get_by_role("textbox").fill("no JSON")
     card.get_by_role("button", name="Approve").click()

@@ -69,7 +69,7 @@ def test_a_link_within_the_open_conversation_is_followed(stack: Stack, visit: Vi
     page.evaluate("place => history.pushState(null, '', place)", f"/ui/c/{conversation}#run-{runs[2]}")
     expect(marked(page)).to_contain_text("Answer 3.")
     expect(marked(page)).to_be_in_viewport()
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Go to the end").click()
     expect(page.get_by_text(f"Answer {EXCHANGES}.")).to_be_in_viewport()
     expect(marked(page)).to_have_count(0)
     assert "#" not in page.url

@@ -178,7 +178,7 @@ def test_preferences_are_changed_and_cleared(stack: Stack, visit: Visitor) -> No
     path = f"/v1/users/{stack.client.get('/ui/config.json').json()['local_user_id']}/preferences"
     stack.client.put(path, json={"preferences": {"focus_time": "nine to eleven", "career_goals": "more"}})
     page.reload()
-    page.get_by_label("When you work in focus").fill("at night")
+    page.get_by_label("When you need to focus").fill("at night")
     page.get_by_label("What you want to reach").fill("")
     page.locator("[data-preferences]").get_by_role("button", name="Save").click()
     expect(page.locator("[data-preferences]").get_by_role("button", name="Saved")).to_be_visible()

@@ -73,13 +73,14 @@ with names(n, name) as (values
   select 'runs FAILED for another reason than the model', format('%s: %s, %s', r.mark, r.error_code, r.error_message)
   from runs r where r.status = 'FAILED' and r.error_code not in (select b.code from blames b)
   union all
-  -- a model that failed another run is left alone for a minute at most
+  -- a model that failed another run is paused for a minute at most
   select 'runs FAILED without a fault of their model', format('%s: %s, %s', r.mark, r.error_code, r.error_message)
   from runs r where r.status = 'FAILED' and r.error_code in (select b.code from blames b) and not exists (
     select from chaos_model_faults f join blames b on b.fault = f.kind
     where f.model = 'responder' and b.code = r.error_code and f.at <= r.failed_at and (f.mark = r.mark
       or exists (
-        select from llm_calls c where c.run_id = r.id and strpos(c.error, 'openai:responder is left alone since ') > 0)
+        select from llm_calls c
+        where c.run_id = r.id and strpos(c.error, 'openai:responder has been paused since ') > 0)
       and f.at > r.failed_at - interval '2 minutes'))
   union all
   select 'runs COMPLETED and not ARCHIVED', format('%s: %s', r.mark, r.archive_status)

@@ -92,7 +92,7 @@ def test_addresses_as_ollama_reads_them(monkeypatch: pytest.MonkeyPatch, written
 
 def test_an_address_that_is_none_matters_only_where_it_is_used() -> None:
     settings = load_settings(ollama_base_url="ftp://gpu.lan")
-    with pytest.raises(MaasError, match=r"OLLAMA_HOST: 'ftp://gpu\.lan' is no address"):
+    with pytest.raises(MaasError, match=r"OLLAMA_HOST: 'ftp://gpu\.lan' is not an address"):
         open_model("ollama:qwen3", settings)
     with pytest.raises(MaasError, match="where MaaS listens itself; set MAAS_VLLM_URL or MAAS_PORT"):
         open_model("vllm:qwen3", load_settings())

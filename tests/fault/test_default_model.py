@@ -56,7 +56,7 @@ def test_each_process_says_once_what_is_lacking_and_works(lacking: tuple[Default
     poll(lambda: stack.is_ready() and stack.rows("select from engines"), 20, "both are there")
     stack.wait_archived(stack.ask(user, "My cat is called Rex."))
     assert "Rex" in str(stack.answer(stack.ask(user, "What is my cat called?"))["final_answer"])
-    assert programs.events("no_vectors") == [hint, hint]
+    assert programs.events("vectors_unavailable") == [hint, hint]
 
 
 def test_up_says_it_in_one_line(lacking: tuple[Defaults, str]) -> None:
@@ -65,7 +65,7 @@ def test_up_says_it_in_one_line(lacking: tuple[Defaults, str]) -> None:
     poll(lambda: up.poll() is not None or "MaaS answers at" in programs.stack.log(), 40, "all is up")
     assert programs.stack.log().count(hint) == 1
     assert f"search is by words: {hint}\n" in programs.stack.log()
-    assert programs.events("no_vectors") == []
+    assert programs.events("vectors_unavailable") == []
     programs.stack.stop(up)
 
 

@@ -85,7 +85,7 @@ def test_a_server_killed_between_turns(stack: Stack, models: ModelServer, user: 
     poll(lambda: not children(pid, "mcp-server-time"), 10, "it is gone")
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
     assert last(models)["error_code"] == "failed" and "the server time" in last(models)["message"]
-    poll(lambda: stack.log().count('"mcp_server_reached"') == 2, 20, "it is back")
+    poll(lambda: stack.log().count('"mcp_server_connected"') == 2, 20, "it is back")
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED" and last(models)["success"]
 
 
@@ -124,7 +124,7 @@ def test_secrets_of_a_server_stay_secret(stack: Stack, models: ModelServer, user
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
     results = tool_results(models)
     assert "'API_TOKEN': '***'" in results[0]["data"]["result"] and results[1]["error_code"] == "failed"
-    assert "mcp_server_said" in stack.log()
+    assert "mcp_server_stderr" in stack.log()
     report = maas(stack, "doctor", **settings(models, **servers, absent={"command": "no-such-program"}))
     assert "ok    mcp faulty: 7 tools" in report.stdout, report.stdout
     assert "wrong mcp absent: not reachable: there is no program no-such-program" in report.stdout
@@ -172,7 +172,7 @@ def test_a_quarantined_run_has_the_tools_too(stack: Stack, models: ModelServer, 
     models.release("responder")
     clerk(["time"], time=TIME)
     assert answer(stack, run_id)["status"] == "COMPLETED"
-    assert "isolation_started" in stack.log()
+    assert "quarantine_started" in stack.log()
     assert last(models)["success"]
 
 

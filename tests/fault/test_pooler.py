@@ -73,7 +73,7 @@ def test_sessions_may_be_pooled_those_that_listen_too(pool: Pool, database: str,
         stack.start_orchestrator()
         run = stack.ask(uuid4(), "My cat is called Tom.")
         assert stack.answer(run)["status"] == "COMPLETED"
-        assert "listen_is_deaf" not in stack.log()
+        assert "listen_unavailable" not in stack.log()
 
 
 @pytest.mark.parametrize(

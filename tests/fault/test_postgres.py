@@ -321,7 +321,7 @@ def test_a_removed_folder_ends_its_server(known: Path, hold: Start) -> None:
     pids = first.said["pid"], first.said["supervisor"]
     shutil.rmtree(known)
     gone(*pids)
-    assert "Postgres is gone" in first.next_note()
+    assert "Postgres has stopped" in first.next_note()
     assert not known.exists()
 
 

@@ -361,4 +361,4 @@ def test_an_agent_that_was_renamed_has_no_buttons(talk: Talk) -> None:
     press = "maas_press_button(r.id, r.user_id, 'assistant_confirm')"
     query = f"select p.run_id from pipeline_runs r, {press} p where r.id = %s"
     pressed = UUID(str(talk.agency.stack.rows(query, run_id)[0]["run_id"]))
-    assert talk.agency.answer(pressed) == "This button is not in force any more." and talk.finished() == []
+    assert talk.agency.answer(pressed) == "This button is no longer active." and talk.finished() == []

@@ -88,7 +88,7 @@ def test_a_provider_that_is_down_delays_nobody(stack: Stack, embedder: Embedding
     assert embedded(stack) == 0
     embedder.status = 200
     poll(lambda: embedded(stack) == 6, 30, "all have vectors")
-    poll(lambda: len(events(stack, "embedding_again")) == 1, 5, "it is logged once")
+    poll(lambda: len(events(stack, "embedding_recovered")) == 1, 5, "it is logged once")
 
 
 def test_a_provider_that_hangs_delays_nobody(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
@@ -140,7 +140,7 @@ def test_without_pgvector_search_is_by_words(plain: Stack, embedder: EmbeddingSe
     plain.start_orchestrator(**embedder.settings())
     plain.wait_archived(plain.ask(user, "My cat is called Rex."))
     assert "Rex" in str(plain.answer(plain.ask(user, "What is my cat called?"))["final_answer"])
-    assert len(events(plain, "no_vectors")) == 2  # one of each process
+    assert len(events(plain, "vectors_unavailable")) == 2  # one of each process
     assert embedder.calls == 0
     done = maas(plain, "embed", **embedder.settings())
     assert (done.returncode, done.stdout) == (1, "")

@@ -53,10 +53,10 @@ def test_a_run_waits_for_its_model(stack: Stack, models: ModelServer, user: UUID
     assert (run["status"], run["queue_state"], run["owner"], run["error_code"]) == ("RESPONDING", 0, None, None)
     assert row(stack, behind)["queue_state"] == -1
     (stuck,) = stack.rows("select why from v_runs_stuck where id = %s", waiting)
-    assert "its model is away" in stuck["why"]
+    assert "its model is unavailable" in stuck["why"]
     assert stack.rows("select deferred, runnable from v_queue") == [{"deferred": 2, "runnable": 0}]
     events = stack.rows("select payload from run_events where run_id = %s and type = 'deferred'", waiting)
-    assert "openai:responder is left alone since" in events[0]["payload"]["cause"]
+    assert "openai:responder has been paused since" in events[0]["payload"]["cause"]
     assert '"event": "run_deferred"' in stack.log()
 
     kept = stack.client.post("/v1/memories", json={"user_id": str(uuid4()), "memory": "My bicycle is blue."})
@@ -92,7 +92,7 @@ def test_a_run_does_not_wait_beyond_its_time(stack: Stack, models: ModelServer, 
     state = stack.answer(waiting)
     assert (state["status"], state["error_code"]) == ("FAILED", "provider_error")
     trace = stack.client.get(f"/v1/runs/{waiting}/trace").json()
-    assert "openai:responder is left alone since" in trace["stages"][-1]["why"]
+    assert "openai:responder has been paused since" in trace["stages"][-1]["why"]
     assert models.calls["responder"] == 4
     assert row(stack, waiting)["failed_at"] >= row(stack, waiting)["answer_by"]
 
@@ -104,12 +104,12 @@ def test_a_start_without_a_database_waits_for_it(stack: Stack, models: ModelServ
     dsn = stack.dsn.replace(f"{target[0]}:{target[2]}", f"127.0.0.1:{port}")
     settings = models.settings() | {"DATABASE_URL": dsn}
     started = [stack.launch("main.py", **settings), stack.launch("server.py", **settings)]
-    poll(lambda: stack.log().count('"event": "database_away"') >= 4, 30, "both have noticed")
+    poll(lambda: stack.log().count('"event": "database_unavailable"') >= 4, 30, "both have noticed")
     with socket.create_server(("127.0.0.1", port)) as listener:
         for _ in range(4):
             listener.accept()[0].close()
     stopped = stack.launch("main.py", **settings)
-    poll(lambda: "database_away" in stack.last_words(stopped), 20)
+    poll(lambda: "database_unavailable" in stack.last_words(stopped), 20)
     stopped.terminate()
     assert stopped.wait(10) == 0
     assert "Traceback" not in stack.log() and [one.poll() for one in started] == [None, None]

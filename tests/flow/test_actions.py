@@ -147,7 +147,7 @@ def test_what_has_expired_shows_so_and_stays(idle: Stack, user: UUID) -> None:
         ({"to": 5}, "arguments.to: 5 is not of type 'string'"),
         ({"to": ""}, "arguments.to: '' should be non-empty"),
         ({"to": "Ann", "copies": 10}, "arguments.copies: 10 is greater than the maximum of 9"),
-        ({"to": "Ann", "colour": "red"}, "arguments.colour: is no argument of the tool"),
+        ({"to": "Ann", "colour": "red"}, "arguments.colour: is not an argument of the tool"),
         ("Ann", "arguments: Input should be a valid dictionary"),
         ({"to": "\x00"}, "NUL"),
     ],

@@ -46,7 +46,7 @@ def test_a_row_that_needs_an_absent_mcp_server_is_refused_alone(database: str, t
         refused = stack.answer(stack.ask(uuid4(), "What is new?", assistant="clerk"))
         assert (refused["status"], refused["error_code"]) == ("FAILED", "bad_assistant")
         assert stack.answer(stack.ask(uuid4(), "Who are you?"))["status"] == "COMPLETED"
-        assert stack.log().count('"event": "assistant_refused"') == 1
+        assert stack.log().count('"event": "assistant_rejected"') == 1
 
 
 def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         (
             {"slots": [SLOT], "completion": "wipe", "toolset": ["write_line"]},
             TOOLS,
-            "assistant 'clerk': completion: 'wipe' is no tool of its toolset",
+            "assistant 'clerk': completion: 'wipe' is not a tool of its toolset",
         ),
         ({"slots": [SLOT | {"question": "How?"}], "completion": "wipe"}, {}, "assistant 'clerk': slots.0.question: "),
         ({"memory": "some"}, {}, "assistant 'clerk': memory: Input should be 'full', 'light' or 'off'"),
@@ -97,9 +97,9 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         (
             {},
             {"MAAS_TOOLS": "tests.nothing:TOOLS"},
-            "MAAS_TOOLS: 'tests.nothing:TOOLS' is no module:attribute of tools",
+            "MAAS_TOOLS: 'tests.nothing:TOOLS' is not module:attribute of tools",
         ),
-        ({}, {"MAAS_TOOLS": "tests.stack:PRIVATE"}, "holds 'MAAS_', which is no Tool"),
+        ({}, {"MAAS_TOOLS": "tests.stack:PRIVATE"}, "holds 'MAAS_', which is not a Tool"),
     ],
 )
 def test_a_wrong_definition_is_named_at_start(

@@ -214,7 +214,7 @@ def test_at_a_terminal(stack: Stack, user: UUID) -> None:
     [
         (("--assistant", "nobody"), "no active assistant 'nobody'"),
         (("--mode", "wild"), "mode: auto, plan or ask, not 'wild'"),
-        (("--conversation", "7"), "--conversation: '7' is no UUID"),
+        (("--conversation", "7"), "--conversation: '7' is not a UUID"),
     ],
 )
 def test_bad_words_get_one_line(stack: Stack, words: tuple[str, ...], part: str) -> None:

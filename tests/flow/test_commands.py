@@ -114,9 +114,9 @@ def test_search_runs_and_trace(stack: Stack, user: UUID, history: Path) -> None:
     ("words", "part"),
     [
         (("ask", "  "), "blank"),
-        (("ask", "hi", "--user", "me"), "--user: 'me' is no UUID"),
+        (("ask", "hi", "--user", "me"), "--user: 'me' is not a UUID"),
         (("ask", "hi", "--assistant", "nobody"), "no active assistant"),
-        (("trace", "7"), "no UUID"),
+        (("trace", "7"), "not a UUID"),
         (("trace", str(uuid4())), "there is no run"),
     ],
 )
@@ -161,7 +161,7 @@ def test_doctor(stack: Stack) -> None:
     ill = maas(stack, "doctor", MAAS_MODEL="openai:gpt-4o", MAAS_RESPONDR_MODEL="openai:gpt-4o")
     assert ill.returncode == 1
     lines = ill.stdout.splitlines()
-    assert lines[0] == "wrong settings: MAAS_RESPONDR_MODEL is no setting; did you mean MAAS_RESPONDER_MODEL?"
+    assert lines[0] == "wrong settings: MAAS_RESPONDR_MODEL is not a setting; did you mean MAAS_RESPONDER_MODEL?"
     assert lines[1].startswith("wrong models: openai:gpt-4o needs OPENAI_API_KEY") and lines[2] == ""
     assert "checks failed: 2" in ill.stdout
     lost = maas(stack, "doctor", DATABASE_URL="postgresql://127.0.0.1:1/none")

@@ -194,7 +194,7 @@ def test_a_definition_that_settings_spoil(stack: Stack) -> None:
     ("needs", "words"),
     [
         ({"settings": ["MAAS_IMAGE_MODEL"]}, "assistant 'clerk': it needs MAAS_IMAGE_MODEL; set it in"),
-        ({"settings": ["FB_TOKEN"]}, "assistant 'clerk': it needs FB_TOKEN, which is no setting"),
+        ({"settings": ["FB_TOKEN"]}, "assistant 'clerk': it needs FB_TOKEN, which is not a setting"),
         ({"servers": ["calendar"]}, "assistant 'clerk': it needs the MCP server 'calendar'"),
         ({"keys": ["gemini"]}, "assistant 'clerk': gemini:* needs GEMINI_API_KEY"),
         ({"keys": ["acme"]}, "assistant 'clerk': model 'acme:*' names the unknown provider 'acme'"),

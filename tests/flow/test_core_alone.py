@@ -70,4 +70,4 @@ def test_off_there_are_no_settings_routes_and_commands(monkeypatch: pytest.Monke
     assert off[1] == {route.path for route in ROUTES}
     assert {one.name for one in on[2]} == {"ads", "telegram"} and off[2] == []
     monkeypatch.setenv("MAAS_TELEGRAM_USERS", "1")
-    assert [hint for hint in unknown_settings() if hint.startswith("MAAS_TELEGRAM_USERS is no setting")]
+    assert [hint for hint in unknown_settings() if hint.startswith("MAAS_TELEGRAM_USERS is not a setting")]

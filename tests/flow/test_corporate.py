@@ -179,7 +179,7 @@ def test_a_lost_letter_is_reported_and_never_sent_again(person: Colleague) -> No
     (action,) = person.pending()
     person.stack.rows("select * from maas_decide_action(%s, %s, 'approve', 'sql')", action["id"], person.user)
     try:
-        poll(lambda: person.mail("send_email"), 20, "the letter is sent")
+        poll(lambda: person.mail("send_email"), 20, "the email is sent")
         person.kill()
     finally:
         (person.stack.folder / "hang-send_email").unlink()

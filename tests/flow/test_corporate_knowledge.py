@@ -229,7 +229,7 @@ async def test_the_key_is_in_no_log_and_no_result(knowledge: Knowledge, server: 
     server.fault("status", times=9, path="/query", status=500, message=f"wrong key {LIGHTRAG_KEY}")
     with capture_logs() as logs:
         body = await knowledge.call("lightrag_query", QUESTION)
-    assert LIGHTRAG_KEY not in f"{body}{logs}" and any(one["event"] == "vendor_call_repeated" for one in logs)
+    assert LIGHTRAG_KEY not in f"{body}{logs}" and any(one["event"] == "vendor_call_retried" for one in logs)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ async def test_who_may_ask_the_server(
     settings = load_settings()
     with capture_logs() as logs:
         backends = make_backends(Deps(deps.db, settings, RoleModels({}, BuiltinModel())))
-    assert [one["event"] for one in logs] == ([] if users else ["lightrag_open_to_nobody"])
+    assert [one["event"] for one in logs] == ([] if users else ["lightrag_users_missing"])
     chosen = {user: backends.of(user) for user in (ALLOWED, OTHER)}
     assert tuple(user for user, one in chosen.items() if isinstance(one, LightragBackend)) == open_to
     assert all(isinstance(one, LightragBackend | OwnBackend) for one in chosen.values())

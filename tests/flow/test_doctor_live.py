@@ -158,7 +158,7 @@ def test_calls_that_fail_often_are_named(stack: Stack) -> None:
              ('analyzer', 'Analyzer', 'error', 1, 'timeout: openai:q gave no answer within 3.0 s', 3001),
              ('final_responder', 'Mentor', 'error', 4, 'timeout: openai:q gave no answer within 30.0 s', 127000),
              ('archivist', 'Archivist', 'error', 1, 'bad_request: openai:q answered 400: no', 20),
-             ('assembler', 'Assembler', 'skipped', 0, 'timeout: openai:q is left alone', 0)
+             ('assembler', 'Assembler', 'skipped', 0, 'timeout: openai:q has been paused', 0)
            ) as c (stage, role, finish, attempts, error, ms)"""
     )
     page = " ".join(maas(stack, "doctor", COLUMNS="400").stdout.split())

@@ -77,9 +77,9 @@ def test_nobody_finds_what_is_anothers(stack: Stack, user: UUID, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"  \n", "it is empty"), ("a.exe", b"MZ", "format is not read"),
+        ("a.txt", b"  \n", "it is empty"), ("a.exe", b"MZ", "format is not supported"),
         ("a.pdf", pdf("Secret", password="sesame"), "encrypted"), ("a.pdf", pdf(""), "no text"),
-        ("a\nb.txt", b"text", "name"), ("x" * 501 + ".txt", b"text", "name"), ("a.txt", b"\0" * 100, "no text"),
+        ("a\nb.txt", b"text", "name"), ("x" * 501 + ".txt", b"text", "name"), ("a.txt", b"\0" * 100, "not UTF-8 text"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_clear_error(
@@ -109,7 +109,7 @@ def test_a_folder_is_added_again_where_it_was_left(stack: Stack, tmp_path: Path)
     (folder / "deep" / "broken.pdf").write_bytes(b"%PDF nonsense")
     (folder / ".hidden.txt").write_text("nobody sees this")
     result = maas(stack, "knowledge", "add", str(folder), "--user", str(user))
-    assert result.returncode == 1 and "papers/deep/broken.pdf: it is no pdf file" in result.stderr
+    assert result.returncode == 1 and "papers/deep/broken.pdf: it is not a pdf file" in result.stderr
     assert "2 added" in result.stdout and "1 failed" in result.stdout
     (folder / "deep" / "broken.pdf").write_bytes(pdf("Now it is whole."))
     again = maas(stack, "knowledge", "add", str(folder), "--user", str(user))

@@ -112,9 +112,9 @@ async def test_a_file_that_is_broken_later_is_found_as_it_was(stack: Stack, db: 
     assert maas(stack, "knowledge", "add", str(file), "--user", str(user)).returncode == 0
     file.write_bytes(b"%PDF nonsense")
     failed = maas(stack, "knowledge", "add", str(file), "--user", str(user))
-    assert failed.returncode == 1 and "mill.pdf: it is no pdf file" in failed.stderr
+    assert failed.returncode == 1 and "mill.pdf: it is not a pdf file" in failed.stderr
     (row,) = stack.rows("select status, error, chunks from knowledge_documents where user_id = %s", user)
-    assert (row["status"], row["chunks"]) == ("failed", 1) and "no pdf file" in row["error"]
+    assert (row["status"], row["chunks"]) == ("failed", 1) and "not a pdf file" in row["error"]
     assert (await search_knowledge(db, user, "granite")).total == 1
 
 

@@ -51,7 +51,7 @@ def test_secrets(stack: Stack, user: UUID) -> None:
     assert replaced.stdout.startswith("replaced"), replaced.stderr
     assert stack.rows("select value from user_secrets where user_id = %s", user) == [{"value": SECRET + "4"}]
     missing = maas(stack, *words, "--env", "NO_SUCH_VARIABLE")
-    assert missing.returncode == 1 and "there is no variable 'NO_SUCH_VARIABLE'" in missing.stderr
+    assert missing.returncode == 1 and "the environment variable 'NO_SUCH_VARIABLE'" in missing.stderr
     short = typed(stack, "short\n", *words)
     assert short.returncode == 1 and short.stderr.startswith("maas: value: 8 to 8000 printable ASCII characters")
     listed = maas(stack, "secrets", "list", "--user", str(user))

@@ -131,7 +131,7 @@ NOTE = line("note", run_id=str(uuid4()), content="x")
         ([CHAT, SAID | {"role": "root"}], "role"),
         ([NOTE | {"content": ""}], "content"),
         ([line("note", run_id=str(uuid4()), content=f"n{n}") for n in range(201)], "more than 200"),
-        ([image(b"<script>")], "no JPEG, PNG or WebP"),
+        ([image(b"<script>")], "not a JPEG, PNG or WebP"),
         ([image(b"")], "is empty"),
         ([image(picture(), kind="stolen")], "kind"),
         ([image(b"") | {"content": "§"}], "content"),

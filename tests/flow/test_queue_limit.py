@@ -54,7 +54,7 @@ def test_the_limit_without_any_orchestrator(idle: Stack, user: UUID) -> None:
     assert (error["code"], error["details"]) == (
         "queue_full", {"unfinished": LIMIT, "limit": LIMIT, "retry_after": seconds},
     )  # fmt: skip
-    assert "wait for one of them" in error["message"]
+    assert "wait for one to finish" in error["message"]
     assert unfinished(idle, user) == LIMIT
     assert post(idle, uuid4()).status_code == 202
 

@@ -168,7 +168,7 @@ def test_a_failed_run_may_be_answered_by_another(stack: Stack, models: ModelServ
     assert one["then"]["wrote"] is None and "unauthorized" in one["then"]["error"]
     assert one["now"]["wrote"] == "An answer after all."
     same = maas(stack, "replay", str(run_id), "--stage", "final_responder", **models.settings())
-    assert same.returncode == 1 and "final_responder: fails as it did" in same.stdout
+    assert same.returncode == 1 and "final_responder: fails as before" in same.stdout
     unreached = maas(stack, "replay", str(run_id), "--stage", "archivist", **models.settings())
     assert (unreached.returncode, unreached.stderr.count("\n")) == (1, 1)
     assert "nothing to replay for archivist" in unreached.stderr
@@ -207,7 +207,7 @@ def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
     imported = stack.rows("select run_id from maas_import(%s, 'two', %s)", user, turns)[0]["run_id"]
     before = everything(stack)
     for words, part in (
-        (("me",), "is no UUID"),
+        (("me",), "is not a UUID"),
         ((str(uuid4()),), "there is no run"),
         ((str(imported),), "of kind archive; only what was asked can be replayed"),
         ((str(waiting),), f"maas trace {waiting}"),

@@ -291,7 +291,7 @@ def test_operators_views_of_what_waits(stack: Stack, user: UUID) -> None:
         current = operator.execute("select * from v_runs_current where user_id = %s", (user,)).fetchall()
         assert {run["id"]: run["query"] for run in current} == {long: "the long one", new: "the new one"}
         (stuck,) = operator.execute("select * from v_runs_stuck where user_id = %s", (user,)).fetchall()
-        assert stuck["id"] == long and stuck["why"].startswith(("not taken yet", "waits behind"))
+        assert stuck["id"] == long and stuck["why"].startswith(("not claimed yet", "waits behind"))
         (queue,) = operator.execute("select * from v_user_queue where user_id = %s", (user,)).fetchall()
         assert queue["inbox"] + queue["waiting"] + queue["runnable"] == 2 and queue["in_flight"] == 0
         operator.rollback()

@@ -359,7 +359,7 @@ def test_accounts_of_the_command_line(stack: Stack) -> None:
     listed = maas(stack, "users", "list").stdout
     assert email in listed and str(user) in listed and "admin" in listed and "scrypt" not in listed
     for arguments, message in (
-        ((email,), "has an account"), (("nobody",), "must be an address"), ((new_email(), "--user", "x"), "no UUID"),
+        ((email,), "has an account"), (("nobody",), "must be an address"), ((new_email(), "--user", "x"), "not a UUID"),
     ):  # fmt: skip
         refused = add_user(stack, *arguments)
         assert refused.returncode == 1 and message in refused.stderr and PASSWORD not in refused.stderr

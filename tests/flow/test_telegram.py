@@ -324,8 +324,8 @@ def test_a_restart_goes_on_in_the_same_message(chats: Messenger, models: ModelSe
         )
     }  # fmt: skip
     assert pid
-    (process,) = [one for one in chats.stack._processes if "telegram_serves" in chats.stack.last_words(one)
-                  or "telegram_starts" in chats.stack._logs[one.pid].read_text()]  # fmt: skip
+    (process,) = [one for one in chats.stack._processes if "telegram_bot_started" in chats.stack.last_words(one)
+                  or "telegram_starting" in chats.stack._logs[one.pid].read_text()]  # fmt: skip
     chats.stack.stop(process, signal.SIGKILL)
     chats.serve(MAAS_USER_QUEUE_LIMIT="5")
     standby = chats.serve(MAAS_USER_QUEUE_LIMIT="5")
@@ -333,7 +333,7 @@ def test_a_restart_goes_on_in_the_same_message(chats: Messenger, models: ModelSe
     message = chats.wait("Один два три.", chat)
     chats.wait_done()
     assert message["id"] == first["id"] and len(chats.messages(chat)) == 1 and len(runs(chats, chat)) == 1
-    poll(lambda: "telegram_stands_by" in chats.stack.log(), 10, "the other one stands by")
+    poll(lambda: "telegram_standby" in chats.stack.log(), 10, "the other one stands by")
     chats.stack.stop(standby)
 
 

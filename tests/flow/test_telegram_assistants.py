@@ -189,7 +189,7 @@ def test_an_approval_by_a_button(business: tuple[Marketer, Messenger]) -> None:
     assert [button["text"] for button in asked["keyboard"][0]] == ["Подтвердить", "Отклонить"]
     stranger = chats.press(asked, sender=66)
     poll(lambda: stranger in chats.telegram.state().get("answers", {}), 20, "the stranger is answered")
-    assert chats.telegram.state()["answers"][stranger] == "Это не ваша кнопка, или запроса больше нет."
+    assert chats.telegram.state()["answers"][stranger] == "Это не ваша кнопка, или этого запроса больше нет."
     assert one.writes() == [] and len(one.pending()) == 1
     press = chats.press(asked)
     decided = chats.wait("Подтверждено")
@@ -234,7 +234,7 @@ def test_invented_buttons_do_nothing(business: tuple[Marketer, Messenger], data:
     chats.wait_done()
     if data:
         poll(lambda: query in chats.telegram.state().get("answers", {}), 20, "it is answered")
-        assert chats.telegram.state()["answers"][query] == "Это не ваша кнопка, или запроса больше нет."
+        assert chats.telegram.state()["answers"][query] == "Это не ваша кнопка, или этого запроса больше нет."
     assert one.writes() == [] and len(one.pending()) == 1
 
 

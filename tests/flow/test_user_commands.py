@@ -88,10 +88,10 @@ def test_many_memories_stay_readable() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("erase", "me", "--yes"), "is no UUID"),
-        (("forget", "me"), "is no UUID"),
+        (("erase", "me", "--yes"), "is not a UUID"),
+        (("forget", "me"), "is not a UUID"),
         (("forget", str(uuid4())), "there is no memory"),
-        (("export", "me"), "is no UUID"),
+        (("export", "me"), "is not a UUID"),
         (("export", str(uuid4()), "--out", "/no/such/folder/file"), "cannot be written"),
     ],
 )

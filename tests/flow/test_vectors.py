@@ -370,7 +370,7 @@ async def test_no_question_is_asked_of_a_provider_that_is_down(
         assert server.calls == before + 2
         server.status, now = 200, 16.0
         assert list(await nearness(db, questions, user, "the cat")) == [log]
-    assert [entry["event"] for entry in logs] == ["model_left_alone", "model_asked_again"]
+    assert [entry["event"] for entry in logs] == ["model_unavailable", "model_recovered"]
 
 
 async def test_many_failures_at_once_are_one(

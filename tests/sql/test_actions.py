@@ -218,7 +218,7 @@ def test_only_its_owner_executes(connection: Connection) -> None:
     connection.execute(finishing, (run["id"], run["attempt"]))
     assert row_of(connection, action)["status"] == "done"  # in the statement of the ledger
     assert one(connection, ended, run["id"], run["attempt"])["status"] == "done"
-    assert one(connection, opened, run["id"], run["attempt"])["verdict"] == "settled"
+    assert one(connection, opened, run["id"], run["attempt"])["verdict"] == "ended"
     assert row_of(connection, action)["result"] == {"success": True}
     assert one(connection, opened, asking["id"], asking["attempt"])["verdict"] == "lost"
 

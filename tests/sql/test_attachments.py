@@ -36,9 +36,13 @@ def test_a_run_names_images_of_its_user(connection: Connection) -> None:
     run = ask(connection, user, [mine])
     assert one(connection, "select attachment_ids from pipeline_runs where id = %s", run) == [mine]
     for ids, refusal, word in (
-        ([mine, theirs], psycopg.errors.ForeignKeyViolation, f"attachment_ids: {theirs} is no attachment of this user"),
-        ([uuid4()], psycopg.errors.ForeignKeyViolation, "is no attachment of this user"),
-        ([None], psycopg.errors.ForeignKeyViolation, "null is no attachment"),
+        (
+            [mine, theirs],
+            psycopg.errors.ForeignKeyViolation,
+            f"attachment_ids: {theirs} is not an attachment of this user",
+        ),
+        ([uuid4()], psycopg.errors.ForeignKeyViolation, "is not an attachment of this user"),
+        ([None], psycopg.errors.ForeignKeyViolation, "null is not an attachment"),
         ([mine] * 11, psycopg.errors.CheckViolation, "attachment_ids: 11 are too many"),
     ):
         with pytest.raises(refusal) as caught:

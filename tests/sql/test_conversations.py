@@ -96,7 +96,7 @@ def test_a_conversation_belongs_to_one(connection: Connection, whose: str) -> No
     owner, conversation = uuid4(), uuid4()
     say(connection, owner, conversation)
     stranger = uuid4() if whose == "another user's" else owner
-    with pytest.raises(psycopg.errors.ForeignKeyViolation, match="is no conversation of this user") as refused:
+    with pytest.raises(psycopg.errors.ForeignKeyViolation, match="is not a conversation of this user") as refused:
         say(connection, stranger, conversation, MARK, assistant="mentor" if stranger != owner else "second")
     assert refused.value.diag.column_name == "conversation_id"
     assert tables_with(connection, MARK) == []

@@ -76,7 +76,7 @@ def test_a_bare_run_pays_for_the_queue_alone(connection: Connection, engine: Eng
     engine.step(done=[engine.archived(run) for run in runs])
     connection.execute("select pg_stat_force_next_flush()")
     calls = connection.execute("select funcname::text as name, calls from pg_stat_user_functions").fetchall()
-    of_runs = {"run_intake": 50, "notify_pipeline_change": 50 * (len(("NEW", *NEXT, "ARCHIVED")))}
+    of_runs = {"prepare_run": 50, "notify_pipeline_change": 50 * (len(("NEW", *NEXT, "ARCHIVED")))}
     of_runs["maas_is_legal"] = 50 * len(NEXT)
     of_batches = {"log_queries": 1, "notify_engines": 1, "maas_step": 2, "maas_lock_engine": 2}
     of_batches |= {"maas_claim_runs": 2, "maas_end_runs": 1}

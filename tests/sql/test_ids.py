@@ -179,7 +179,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "refuse_transition": (ROW, "refuses"),
     "notify_engines": (ROW, "tells nothing"),
     "count_assistants_version": (ROW, "a counter"),
-    "run_intake": (ROW, "the queue_state is that of the run's user"),
+    "prepare_run": (ROW, "the queue_state is that of the run's user"),
     "fill_attachment_ids": (ROW, "images and runs of the message's user"),
     "end_failed_run": (ROW, "the row alone"),
     "skip_archive": (ROW, "the row alone"),

@@ -110,7 +110,7 @@ WRONG: tuple[tuple[object, str], ...] = (
     (b"{", "line 3: not JSON"),
     (b"[]", "line 3: must be a JSON object"),
     (b"{}", "line 3: must be a JSON object"),
-    (b'{"id": 1, "id": 2}', "line 3: not JSON: a name stands twice"),
+    (b'{"id": 1, "id": 2}', "line 3: not JSON: a name occurs twice"),
     (b'{"id": NaN}', "line 3: not JSON"),
     (b'{"label": "\xff"}', "line 3: not UTF-8"),
     (b'{"label": "a\\u0000b"}', "line 3: holds a NUL"),

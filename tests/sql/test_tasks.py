@@ -146,7 +146,7 @@ def test_a_task_is_its_parents_and_inserted_once(connection: Connection) -> None
     assert (run["kind"], run["source"], run["conversation_id"]) == ("task", "http", conversation)
     assert run["queue_key"] != user  # the user's next request does not wait for it
     assert task(connection, [WRITE], uuid4(), p_parent=parent["id"]) == {"verdict": "not_found", "run_id": None}
-    with pytest.raises(errors.ForeignKeyViolation, match="no conversation of this user"):
+    with pytest.raises(errors.ForeignKeyViolation, match="not a conversation of this user"):
         task(connection, [WRITE], uuid4(), p_conversation=conversation)
     assert connection.execute("select from task_steps").rowcount == 1
 

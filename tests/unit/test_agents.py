@@ -59,7 +59,7 @@ def agent(name: str, **fields: Any) -> dict[str, Any]:
     ("definition", "words"),
     [
         ({"routing": "guess"}, "routing: Input should be 'single', 'meta_tools', 'classifier' or 'handoff'"),
-        ({"agents": [agent("ads")]}, "agents: single has none"),
+        ({"agents": [agent("ads")]}, "agents: the routing single has none"),
         ({"routing": "classifier"}, "agents: classifier needs at least one"),
         ({"routing": "handoff"}, "agents: handoff needs at least one"),
         ({"routing": "classifier", "agents": [agent("ads"), agent("ads")]}, "two are named 'ads'"),
@@ -71,8 +71,8 @@ def agent(name: str, **fields: Any) -> dict[str, Any]:
         ({"routing": "handoff", "agents": [agent("ads", handoffs=["crm"])]}, "no other agent 'crm'; there are: none"),
         ({"routing": "handoff", "agents": [agent("ads", handoffs=["ads"]), agent("crm")]}, "there are: crm"),
         ({"routing": "handoff", "agents": [agent("crm", toolset=["ads"])]}, "'transfer_to_crm' is a tool and the name"),
-        ({"routing": "meta_tools"}, "toolset: meta_tools needs tools"),
-        ({"routing": "meta_tools", "toolset": ["ads"], "agents": [agent("crm")]}, "'crm' is no domain of its tools"),
+        ({"routing": "meta_tools"}, "toolset: meta_tools needs at least one tool"),
+        ({"routing": "meta_tools", "toolset": ["ads"], "agents": [agent("crm")]}, "'crm' is not a domain of its tools"),
         (
             {"routing": "meta_tools", "toolset": ["ads"], "agents": [agent("ads", toolset=["ads"])]},
             "agents.ads.toolset: meta_tools does not read it",
@@ -81,10 +81,13 @@ def agent(name: str, **fields: Any) -> dict[str, Any]:
             {"routing": "meta_tools", "toolset": ["ads"], "agents": [agent("ads", **SURVEY)]},
             "agents.ads.slots: meta_tools does not read it; leave it out",
         ),
-        ({"routing": "handoff", "agents": [agent("ads")]} | SURVEY, "slots: under handoff it has no voice of its own"),
+        (
+            {"routing": "handoff", "agents": [agent("ads")]} | SURVEY,
+            "slots: under handoff the assistant does not speak itself",
+        ),
         (
             {"routing": "handoff", "agents": [agent("ads", **SURVEY)]},
-            "agents.ads.completion: 'end_survey' is no tool of its toolset",
+            "agents.ads.completion: 'end_survey' is not a tool of its toolset",
         ),
         (
             {"routing": "handoff", "agents": [agent("ads", slots=[SLOT])]},

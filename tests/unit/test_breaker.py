@@ -69,7 +69,7 @@ def test_one_dead_call_opens_it(breaker: Breaker, code: ErrorCode) -> None:
     with pytest.raises(CircuitOpen) as caught:
         try_once(breaker)
     assert (caught.value.code, caught.value.retryable, caught.value.attempts) == (code, False, 0)
-    assert "p:m is left alone since " in caught.value.message
+    assert "p:m has been paused since " in caught.value.message
     assert " UTC, until " in caught.value.message and caught.value.message.endswith(": p:m: no answer")
 
 
@@ -130,7 +130,7 @@ def test_one_probes_while_the_others_are_refused(breaker: Breaker, clock: Clock)
         breaker.admit(probe)
         assert probe.is_probe
         for _ in range(3):
-            with pytest.raises(CircuitOpen, match="while one call tries"):
+            with pytest.raises(CircuitOpen, match="while one call tests it"):
                 try_once(breaker)
     for _ in range(3):
         try_once(breaker)
@@ -186,7 +186,7 @@ def test_it_is_logged_once(breaker: Breaker, clock: Clock) -> None:
         try_once(breaker)
         try_once(breaker)
     assert [(line["event"], line["log_level"]) for line in logs] == [
-        ("model_left_alone", "warning"), ("model_asked_again", "info"),
+        ("model_unavailable", "warning"), ("model_recovered", "info"),
     ]  # fmt: skip
     first = logs[0]
     assert (first["model"], first["role"], first["code"], first["seconds"]) == ("p:m", "Analyzer", "timeout", 5.0)

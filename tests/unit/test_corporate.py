@@ -146,7 +146,7 @@ def test_shares_follow_one_another() -> None:
         ({"variants": [{"name": "a", "share": 60, "role_prompt": "X"}, {"name": "b", "share": 50, "role_prompt": "X"}]},
          "more than 100 percent"),
         ({"variants": [{"name": "a", "share": 1, "role_prompt": "X"}, {"name": "a", "share": 1, "role_prompt": "X"}]},
-         "two have one name"),
+         "two have the same name"),
         ({"routing": "handoff", "agents": [{"name": "a", "role_prompt": "X", "about": "x", "successor": "a"}]},
          "agents.a.successor: it needs slots"),
     ],

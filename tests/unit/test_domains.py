@@ -200,7 +200,7 @@ async def test_the_single_call_is_deprecated() -> None:
     with capture_logs() as logs:
         result = await Harness().call("executeTool", tool_name="getLeads", arguments='{"id": 3}')
     assert result.body["data"]["responses"]["crm"][0]["data"] == {"tool": "getLeads", "id": 3}
-    assert [entry["event"] for entry in logs] == ["deprecated_tool"]
+    assert [entry["event"] for entry in logs] == ["deprecated_tool_called"]
 
 
 async def test_only_the_calls_passed_on_are_counted_and_asked_for() -> None:

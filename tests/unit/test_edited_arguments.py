@@ -78,7 +78,7 @@ def test_what_the_tool_takes_is_let_in(order: Order) -> None:
         ({"is_urgent": 1}, "arguments.is_urgent: 1 is not of type 'boolean'"),
         ({"target": []}, "arguments.target: [] is not valid under any of the given schemas"),
         ({"notes": []}, "arguments.notes: [] is not of type 'object'"),
-        ({"size": 1}, "arguments.size: is no argument of the tool"),
+        ({"size": 1}, "arguments.size: is not an argument of the tool"),
     ],
 )
 def test_what_it_does_not_take_is_named(change: dict[str, Any], words: str) -> None:

@@ -25,7 +25,7 @@ async def take_turns() -> None:
 async def test_one_owner_takes_its_share_and_no_more() -> None:
     exports = FairSemaphore("exports", 2, 1, 0)
     async with exports.hold("ann"):
-        with pytest.raises(MaasError, match="exports: one at a time") as refused:
+        with pytest.raises(MaasError, match="exports: at most one at a time") as refused:
             await exports.acquire("ann")
         assert refused.value.code == "share_used"
         assert refused.value.details == {"retry_after": 1}
@@ -71,7 +71,7 @@ async def test_a_full_share_lets_others_pass() -> None:
 async def test_waiting_ends() -> None:
     reads = FairSemaphore("reads", 1, 1, 0.01)
     await reads.acquire("ann")
-    with pytest.raises(MaasError, match="all places") as refused:
+    with pytest.raises(MaasError, match="all slots") as refused:
         await reads.acquire("bob")
     assert refused.value.code == "busy"
     assert reads.waiting == 0

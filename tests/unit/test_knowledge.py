@@ -74,10 +74,10 @@ def test_titles_and_margins_of_pdf() -> None:
     ("media_type", "content", "message"),
     [
         ("application/pdf", pdf("Secret", password="open sesame"), "encrypted"),
-        ("application/pdf", b"%PDF-1.7 nonsense", "no pdf file"),
-        (DOCX, b"PK nonsense", "no docx file"),
-        ("text/plain", b"\x00\x01" * 500, "no text"),
-        ("text/plain", b"\xff\xfe\xfd", "no text"),
+        ("application/pdf", b"%PDF-1.7 nonsense", "not a pdf file"),
+        (DOCX, b"PK nonsense", "not a docx file"),
+        ("text/plain", b"\x00\x01" * 500, "not UTF-8 text"),
+        ("text/plain", b"\xff\xfe\xfd", "not UTF-8 text"),
     ],
 )  # fmt: skip
 async def test_what_cannot_be_read_says_why(media_type: str, content: bytes, message: str) -> None:

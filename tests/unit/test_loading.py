@@ -70,7 +70,7 @@ def test_openers_of_modules(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"books": not_async}, {}, "OPENERS of first: 'books' must be an async function of deps and a ToolContext"),
         ({"books": None}, {}, "OPENERS of first: 'books' must be an async function"),
         ({"books": open_books}, {"books": open_books}, "OPENERS of second: 'books' has an opener already"),
-        ({"books": open_books, "book": open_books}, {}, "OPENERS of first: 'book' is no domain of the tools"),
+        ({"books": open_books, "book": open_books}, {}, "OPENERS of first: 'book' is not a domain of the loaded tools"),
     ],
 )
 def test_a_wrong_declaration(

@@ -255,7 +255,7 @@ def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> Non
         made = convert_tools(McpServer(name="mail", command="x"), [described("bad", schema), described()], nothing)
     assert [one.name for one in made] == ["mail__send"]
     (line,) = logs
-    assert (line["event"], line["server"], line["tool"]) == ("mcp_tool_left_out", "mail", "bad")
+    assert (line["event"], line["server"], line["tool"]) == ("mcp_tool_skipped", "mail", "bad")
     assert words in line["cause"]
 
 

@@ -86,7 +86,7 @@ def test_a_file_and_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ("text", "message"),
     [
         ("/nowhere.json", "MAAS_MODELS: '/nowhere.json' cannot be read: No such file or directory"),
-        ("[{]", "MAAS_MODELS holds no JSON list"),
+        ("[{]", "MAAS_MODELS is not a JSON list"),
         ('[{"attempt_timout": 3}]', "MAAS_MODELS: 0.attempt_timout"),
         ('[{"role": "Mentor"}]', "MAAS_MODELS: 0.role"),
         ('[{"tries": 0}]', "MAAS_MODELS: 0.tries"),

@@ -67,7 +67,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read.find(request("other", "b")) is None and len(read.missed) == 1
     recording.write(path.with_name("again.json"))
     assert path.read_bytes() == path.with_name("again.json").read_bytes()
-    for text, problem in (("{}", "is no recording"), ("[", "is no recording")):
+    for text, problem in (("{}", "is not a recording"), ("[", "is not a recording")):
         path.write_text(text)
         with pytest.raises(EmulatorError, match=problem):
             read_recording(path)

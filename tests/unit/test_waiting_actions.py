@@ -37,11 +37,11 @@ def test_in_both_languages() -> None:
 
 
 def test_old_and_new_values() -> None:
-    change = Change(Phrase("budget of a day", "бюджет в день"), "10 USD", "20 USD")
+    change = Change(Phrase("daily budget", "бюджет в день"), "10 USD", "20 USD")
     preview = Preview("Spring", (change,), ("raise",))
     wording = stored_wording("updateBudget", Wording(), "Set a budget.\nMore.", "It spends more", preview)
     shown = describe([row({"daily_budget": 20, "adset_id": "7"}, wording)], "en", is_dialogue=True)
-    assert "- on: `Spring`\n- budget of a day: `10 USD` → `20 USD`\n- ad set: `7`\n" in shown
+    assert "- on: `Spring`\n- daily budget: `10 USD` → `20 USD`\n- ad set: `7`\n" in shown
     assert "`send_email`: `Set a budget.`" in shown and "More." not in shown
     assert wording["verbs"] == ["change", "raise"]
 

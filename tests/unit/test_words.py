@@ -1,4 +1,4 @@
-"""One word for one thing: metaphors that once named a mechanism stay out of code, help texts and the HTTP API."""
+"""One word for one thing: metaphors that once named a mechanism stay out of code, SQL, log events and every text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,54 @@ FILES = [
     path for name in ("maas", "workers", "shared", "tests", "bench")
     for path in sorted((ROOT / name).rglob("*.py")) if "node_modules" not in path.parts
 ]  # fmt: skip
+PRODUCT = [
+    path for path in (*FILES, *sorted((ROOT / "learning_agent").rglob("*.py")), ROOT / "main.py", ROOT / "server.py")
+    if path.relative_to(ROOT).parts[0] not in ("tests", "bench")
+]  # fmt: skip
+SQL = [path for name in ("sql", "maas", "learning_agent") for path in sorted((ROOT / name).rglob("*.sql"))]
+PAGE = sorted(path for path in (ROOT / "ui" / "src").rglob("*.ts*") if path.name != "schema.ts")  # that is generated
 RETIRED = {
     "adopt", "adopts", "baton", "batons", "bell", "bells", "breath", "chore", "chores", "consult", "deaf", "desk",
     "door", "doorbell", "doors", "filler", "gate", "gates", "heard", "intake", "lanes", "lately", "obey", "orphan",
     "orphans", "patience", "rooms", "settled", "suspect", "suspects", "told",
 }  # fmt: skip
 OF_TESTS = {"gate", "gates"}  # a benchmark is held to a gate, a stand-in for a model waits at one
+# Turns that a native engineer would not write, each with what to write instead. Docstrings may use them.
+STILTED = {
+    r"\b(?:is|are|was|were) gone\b": "no longer exists",
+    r"\bleft alone\b": "is skipped, is paused",
+    r"\blets? (?:\w+ )?(?:in|go)\b": "gives access, returns",
+    r"\bwhom\b": "a sentence with a subject",
+    r"\bat hand\b": "available",
+    r"\bany more\b": "no longer",
+    r"\b(?:a|the|your|this|each|latest|last) letter\b": "email",
+}
+# Of a log event, besides the words above: what a machine cannot do, and what an operator cannot look up.
+VAGUE = {
+    "again",
+    "alone",
+    "asked",
+    "away",
+    "gone",
+    "left",
+    "kept",
+    "noted",
+    "said",
+    "silent",
+    "stays",
+    "taken",
+    "waits",
+}
+# Modules and folders that list what people write may hold any word of theirs; linguistics and Unicode speak of fillers.
+OF_PEOPLE = {
+    "alphabets", "analyzer", "consent", "consent_vocabulary", "consent_words", "excerpts", "language", "query", "text",
+    "tool_words", "words",
+}  # fmt: skip
+PUBLIC = {"open_door"}  # an error code, which programs may have learned
+OF_LIBRARIES = {"settled"}  # `onSettled` of react-query
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+SQL_TEXT, SQL_COMMENT = re.compile(r"'(?:[^']|'')*'"), re.compile("--.*")
+LOG_LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 
 
 def retired(text: str) -> set[str]:
@@ -45,6 +86,40 @@ def identifiers(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
+def literals(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """The strings of a module, and whether each is a docstring."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body and isinstance(node.body[0], ast.Expr)
+    }  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value, id(node) in docstrings
+
+
+def log_events(tree: ast.Module) -> Iterator[str]:
+    """The first argument of each call of a logger, if it is one name; that of a log for people is a sentence."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=logger, attr=level), args=[ast.Constant(value=str(event)), *_]):
+                if level in LOG_LEVELS and "log" in ast.unparse(logger) and not {" ", "%"} & set(event):
+                    yield event
+
+
+def error_codes(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="MaasError"), args=[ast.Constant(value=str(code)), *_]):
+                yield code
+
+
+def stilted(text: str) -> set[str]:
+    one_line = " ".join(text.split())
+    return {f"{found[0]!r}: {better}" for turn, better in STILTED.items() if (found := re.search(turn, one_line, re.I))}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_code_uses_no_retired_word(path: Path) -> None:
     place = path.relative_to(ROOT)
@@ -56,6 +131,49 @@ def test_code_uses_no_retired_word(path: Path) -> None:
 def test_a_retired_word_would_be_found() -> None:
     assert retired("DoorBell.ring_bells") == {"door", "bell", "bells"}
     assert set(identifiers(ast.parse("def a(b): c.d(e=f)"))) == {"a", "b", "c", "d", "e", "f"}
+
+
+def test_the_test_sees_strings_events_and_codes() -> None:
+    tree = ast.parse(
+        '"""A."""\ndef f():\n    """B."""\n    log.warning("c_d", e="f")\n    raise MaasError("g", f"h{i}")'
+    )
+    assert set(literals(tree)) == {("A.", True), ("B.", True), *((one, False) for one in ("c_d", "f", "g", "h"))}
+    assert (list(log_events(tree)), list(error_codes(tree))) == (["c_d"], ["g"])
+    assert stilted("The user is\n  gone") == {"'is gone': no longer exists"} and not stilted("there is no user")
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_strings_are_english_for_people(path: Path) -> None:
+    if OF_PEOPLE & {path.stem, *path.relative_to(ROOT).parts}:
+        return
+    found = list(literals(ast.parse(path.read_text())))
+    assert not {text: words for text, _ in found if text not in PUBLIC and (words := retired(text))}
+    assert not {text: turns for text, is_docstring in found if not is_docstring and (turns := stilted(text))}
+
+
+def test_log_events_and_error_codes_are_words_of_an_operator() -> None:
+    trees = [ast.parse(path.read_text()) for path in PRODUCT]
+    events = {event for tree in trees for event in log_events(tree)}
+    codes = {code for tree in trees for code in error_codes(tree)}
+    assert len(events) > 90 and len(codes) > 70
+    assert not [name for name in events | codes if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)]
+    assert not {name: words for name in events | codes - PUBLIC if (words := retired(name))}
+    assert not {event: words for event in events if (words := VAGUE & set(event.split("_")))}
+
+
+@pytest.mark.parametrize("path", SQL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_sql_is_english_for_people(path: Path) -> None:
+    """Identifiers and comments, and the strings, which are comments on tables and messages of errors."""
+    text = path.read_text()
+    assert not {line: words for line in text.splitlines() if (words := retired(line))}
+    assert not {one: turns for one in SQL_TEXT.findall(SQL_COMMENT.sub("", text)) if (turns := stilted(one))}
+
+
+@pytest.mark.parametrize("path", PAGE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_page_is_english_for_people(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert not {line: words for line in lines if (words := retired(line) - OF_LIBRARIES)}
+    assert path.name != "en.ts" or not {line: turns for line in lines if (turns := stilted(line))}
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -109,7 +109,7 @@ test.each([
 );
 
 test("arguments that one has changed oneself are approved as they were changed", async () => {
-  fireEvent.click(screen.getByRole("button", { name: "Change the arguments" }));
+  fireEvent.click(screen.getByRole("button", { name: "Edit the arguments" }));
   fireEvent.change(screen.getByRole("textbox"), { target: { value: '{"to": "bob@example.org"}' } });
   fireEvent.click(screen.getByRole("button", { name: "Approve" }));
   await waitFor(() => expect(action.status).toBe("approved"));

@@ -28,8 +28,8 @@ test("an error is shown in place of the part, and trying again shows the part", 
   );
   expect(screen.getByText("the frame")).toBeTruthy();
   expect(screen.getByRole("alert").textContent).toContain("the answer has no shape");
-  expect(screen.getByRole("button", { name: "Load the page again" })).toBeTruthy();
-  expect(screen.getByRole("link", { name: "To the first page" }).getAttribute("href")).toBe("/ui/");
+  expect(screen.getByRole("button", { name: "Reload the page" })).toBeTruthy();
+  expect(screen.getByRole("link", { name: "Go to the start page" }).getAttribute("href")).toBe("/ui/");
   isBroken = false;
   fireEvent.click(screen.getByRole("button", { name: "Try again" }));
   expect(screen.getByText("the answer")).toBeTruthy();

@@ -146,7 +146,9 @@ def sync(
     for one in failures:
         note(f"{one.account}, {one.service}: {one.message}")
     if failures:
-        raise MaasError("failed", "not everything was read; what was stored stays, the next sync goes on from there")
+        raise MaasError(
+            "failed", "not everything was read; what was stored is kept, and the next sync continues from there"
+        )
 
 
 async def _sync(
@@ -206,5 +208,5 @@ def _read_variable(name: str | None) -> str | None:
     if name is None:
         return None
     if not (value := os.environ.get(name, "")):
-        raise MaasError("bad_parameter", f"there is no variable {name!r} in the environment")
+        raise MaasError("bad_parameter", f"the environment variable {name!r} is not set")
     return value

@@ -45,7 +45,7 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(domain=DOMAIN, effect="read")
     async def brain_actions(context: ToolContext) -> Any:
-        """What an autopilot did with the ads lately."""
+        """What an autopilot did with the ads recently."""
         account = account_of(context)
         rows = await db.rows(queries.recent_brain_actions, context.user_id, account.id, MAX_ACTIONS)
         return [
@@ -86,7 +86,7 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(domain=DOMAIN, effect="read")
     async def directions(context: ToolContext) -> Any:
-        """The directions: status, daily budget, target cost of a lead."""
+        """The directions: status, daily budget, target cost per lead."""
         account = ad_account_of(context)
         rows = await db.rows(queries.directions_in_short, context.user_id, account.id, MAX_DIRECTIONS)
         return [

@@ -1,4 +1,4 @@
-"""Creatives of one ad account: found by their ids, and shown with their figures, cost of leads and tier."""
+"""Creatives of one ad account: found by their ids, and shown with their figures, cost per lead and tier."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ DEFINITIONS: Mapping[str, str] = {
     "crm_qualification_rate": "qualified_leads_crm / all local leads x 100, percent",
     "tier": "A: ROI > 150 % or QCPL < 0.7 of the target; B: ROI 100-150 % or QCPL < target; "
     "C: ROI 50-100 % or QCPL up to 1.5 of the target; D: below. The best that is met counts",
-    "vs_target": "(value - target) / target x 100, percent; more than 0: dearer than the target",
+    "vs_target": "(value - target) / target x 100, percent; more than 0: more expensive than the target",
 }
 _ADVICE: Mapping[TierName, Advice] = {"A": "scale", "B": "keep", "C": "test", "D": "optimise"}
 _TIERS: tuple[TierName, ...] = ("A", "B", "C", "D")
@@ -91,7 +91,7 @@ def qcpl(spend: Decimal, qualified: int) -> Decimal | None:
 
 
 def cpl(spend: Decimal, leads: int) -> Decimal | None:
-    """The cost of a lead."""
+    """The cost per lead."""
     return spend / leads if leads > 0 else None
 
 

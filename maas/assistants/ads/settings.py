@@ -69,5 +69,5 @@ class AdsSettings(PluginSettings):
     @classmethod
     def _address(cls, value: str | None) -> str | None:
         if value is not None and not _ADDRESS.fullmatch(value):
-            raise ValueError("this is no address; one looks like https://api.example, without a query")
+            raise ValueError("this is not an address; one looks like https://api.example, without a query")
         return value

@@ -20,31 +20,31 @@ INTERVIEW_TOOLS = ("startInitialInterview", "conductInitialInterview", COMPLETIO
 # What is said before a call that the model has put no words before.
 PREAMBLES = {
     "read_latest_email": Preamble(
-        ru=("Смотрю почту.", "Проверяю последнее письмо."), en=("I look into your mail.", "I read the latest letter.")
+        ru=("Смотрю почту.", "Проверяю последнее письмо."), en=("Checking your mail.", "Reading the latest email.")
     ),
     "get_calendar_events": Preamble(
-        ru=("Открываю календарь.", "Смотрю ваши встречи."), en=("I open the calendar.", "I look at your meetings.")
+        ru=("Открываю календарь.", "Смотрю ваши встречи."), en=("Opening the calendar.", "Looking at your meetings.")
     ),
     "send_email": Preamble(
-        ru=("Готовлю письмо.", "Оформляю письмо."), en=("I prepare the letter.", "I put the letter together.")
+        ru=("Готовлю письмо.", "Оформляю письмо."), en=("Preparing the email.", "Putting the email together.")
     ),
     "create_calendar_event": Preamble(
-        ru=("Готовлю событие.", "Вношу в календарь."), en=("I prepare the event.", "I put it into the calendar.")
+        ru=("Готовлю событие.", "Вношу в календарь."), en=("Preparing the event.", "Adding it to the calendar.")
     ),
     "lightrag_query": Preamble(
         ru=("Ищу в документах.", "Смотрю, что написано.", "Поднимаю переписку."),
-        en=("I search the documents.", "I look at what is written.", "I go through the correspondence."),
+        en=("Searching the documents.", "Looking at what is written.", "Going through the correspondence."),
     ),
     "lightrag_query_data": Preamble(
         ru=("Собираю места в документах.", "Проверяю заметки."),
-        en=("I collect the passages.", "I check the notes."),
+        en=("Collecting the passages.", "Checking the notes."),
     ),
     "delegateToPlanningAgent": Preamble(
         ru=("Одну минуту, продумаю порядок.", "Минуту, составлю план."),
-        en=("One moment, I think it through.", "One moment, I make a plan."),
+        en=("One moment, thinking it through.", "One moment, making a plan."),
     ),
     "delegateToComplexTaskAgent": Preamble(
-        ru=("Разложу задачу на шаги.", "Готовлю список шагов."), en=("I work out the steps.", "I list the steps.")
+        ru=("Разложу задачу на шаги.", "Готовлю список шагов."), en=("Working out the steps.", "Listing the steps.")
     ),
 }
 

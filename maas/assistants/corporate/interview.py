@@ -36,27 +36,27 @@ _QUESTIONS = {
     "meeting_preferences": (
         "Встречи",
         "В какое время вам удобны встречи, какой длины и как часто?",
-        "At which times do meetings suit you, how long and how often?",
+        "When do meetings suit you, how long should they be, and how often?",
     ),
     "focus_time": (
         "Время без помех",
         "Когда вы работаете сосредоточенно и вас лучше не отвлекать?",
-        "When do you work in focus and had better not be disturbed?",
+        "When do you do focused work and prefer not to be disturbed?",
     ),
     "working_style": (
         "Стиль работы",
         "Как вы строите работу: по плану, рывками, в паре с кем-то?",
-        "How do you organise your work: by plan, in bursts, together with somebody?",
+        "How do you organise your work: by plan, in bursts, or together with somebody?",
     ),
     "career_goals": (
         "Цели",
         "К чему вы стремитесь в работе в ближайшие год-два?",
-        "What do you want to reach in your work within a year or two?",
+        "What do you want to achieve at work in the next year or two?",
     ),
     "problem_solving": (
         "Подход к задачам",
         "Как вы берётесь за трудную задачу: сразу пробуете, раскладываете на части, советуетесь?",
-        "How do you approach a hard problem: try at once, take it apart, ask for advice?",
+        "How do you approach a hard problem: do you try at once, break it down, or ask for advice?",
     ),
 }
 SLOTS = tuple(
@@ -76,9 +76,9 @@ class Answers(BaseModel):
     competencies: Answer | None = Field(None, description="What the user is responsible for and good at")
     communication_style: Answer | None = Field(None, description="How the user likes to be talked to")
     meeting_preferences: Answer | None = Field(None, description="When, how long and how often meetings suit the user")
-    focus_time: Answer | None = Field(None, description="When the user had better not be disturbed")
+    focus_time: Answer | None = Field(None, description="When the user prefers not to be disturbed")
     working_style: Answer | None = Field(None, description="How the user organises work")
-    career_goals: Answer | None = Field(None, description="What the user wants to reach")
+    career_goals: Answer | None = Field(None, description="What the user wants to achieve")
     problem_solving: Answer | None = Field(None, description="How the user approaches hard problems")
 
 

@@ -73,7 +73,7 @@ def make_backends(deps: Deps) -> Backends:
     if settings.lightrag_base_url is None:
         return Backends(own)
     if not settings.lightrag_users:
-        log.warning("lightrag_open_to_nobody", cause="set LIGHTRAG_USERS to ids of users, or to * for everybody")
+        log.warning("lightrag_users_missing", cause="set LIGHTRAG_USERS to ids of users, or to * for everybody")
     key = settings.lightrag_api_key
     secret = key.get_secret_value() if key is not None else None
     return Backends(own, LightragBackend(settings.lightrag_base_url, secret, settings.lightrag_users))

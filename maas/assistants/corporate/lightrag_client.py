@@ -149,7 +149,7 @@ class LightragClient:
     async def track_status(self, track_id: str) -> list[LightragDocument]:
         """Return the documents of one upload; none if the server does not know it."""
         if track_id in ("", ".", ".."):
-            raise self._service.error("invalid", "this is no id of an upload")
+            raise self._service.error("invalid", "this is not the id of an upload")
         path = f"/documents/track_status/{quote(track_id, safe='')}"
         found = await self._state.read(path, _Track.model_validate)
         return [one.shown() for one in found.documents]

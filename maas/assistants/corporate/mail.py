@@ -19,7 +19,9 @@ MAIL_TOOLS = ("read_latest_email", "get_calendar_events", "send_email", "create_
 SERVER_NAMES = (SERVER, *MAIL_TOOLS)
 SEND = Wording(
     Phrase("Send an email", "Отправить письмо"),
-    Phrase("A letter leaves your mailbox; it cannot be taken back", "Письмо уйдёт из вашего ящика; вернуть его нельзя"),
+    Phrase(
+        "An email is sent from your mailbox; it cannot be recalled", "Письмо уйдёт из вашего ящика; вернуть его нельзя"
+    ),
 )
 CREATE = Wording(
     Phrase("Create an event in the calendar", "Создать событие в календаре"),

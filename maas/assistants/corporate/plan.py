@@ -35,7 +35,7 @@ class BadPlan(ValueError):
 class PlanStep:
     """One step: one call of `tool`, or thought where that is None. It begins when the steps `depends_on` are done.
 
-    Steps are counted from 1. `items` is how many people, letters or events the model says that it touches. `arguments`
+    Steps are counted from 1. `items` is how many people, emails or events the model says that it touches. `arguments`
     and `prompt` are those of the steps of a complex task.
     """
 
@@ -68,7 +68,7 @@ def plan_schema(*, is_task: bool) -> dict[str, Any]:
         "title": {"type": "string"},
         "tool": {"type": "string", "description": "Name of the tool that the step calls once; empty for none."},
         "depends_on": {"type": "array", "items": {"type": "integer"}},
-        "items": {"type": "integer", "description": "How many people, letters or events the step touches."},
+        "items": {"type": "integer", "description": "How many people, emails or events the step touches."},
     }
     if is_task:
         step["arguments"] = {"type": "string", "description": "JSON object with the arguments of the tool."}

@@ -231,7 +231,9 @@ class _Planner:
         if call.name != name or tool is None:
             return StepOutcome("failed", f"it called {shorten(call.name, 64)}"), _only_one(name), True
         if tool.effect != "read" and longest_list(json_object(call.arguments)) >= MIN_MASS_ITEMS:
-            body = refused("not_allowed", f"a mass operation of {MIN_MASS_ITEMS} and more is no step of a plan")
+            body = refused(
+                "not_allowed", f"a mass operation of {MIN_MASS_ITEMS} and more is not allowed as a step of a plan"
+            )
             return StepOutcome("failed", body["message"]), body, False
         self.calls_left -= 1
         result = await self.others.call(name, call.arguments)

@@ -52,7 +52,7 @@ class CorporateSettings(PluginSettings):
         ge=0,
         le=100,
         validation_alias=AliasChoices("MAAS_CORPORATE_LEGACY_SHARE"),
-        description="percent of the users whom corporate answers in its form legacy; always the same users",
+        description="percent of the users that corporate answers in its form legacy; always the same users",
     )
     lightrag_base_url: str | None = Field(
         None,
@@ -73,7 +73,7 @@ class CorporateSettings(PluginSettings):
     @classmethod
     def _address(cls, value: str | None) -> str | None:
         if value is not None and not _ADDRESS.fullmatch(value):
-            raise ValueError("this is no address; one looks like https://api.example, without a query")
+            raise ValueError("this is not an address; one looks like https://api.example, without a query")
         return value
 
     @field_validator("lightrag_users", mode="before")

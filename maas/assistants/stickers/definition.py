@@ -20,18 +20,18 @@ ASSISTANT = Definition(
             label="Style",
             question=Texts(
                 ru="В каком стиле сделать стикер: аниме, 3D, акварель или другой?",
-                en="Which style shall the sticker have: anime, 3D, watercolour, or another?",
+                en="Which style should the sticker have: anime, 3D, watercolour, or another?",
             ),
         ),
         SlotField(
             name="emotion",
             label="Emotion",
-            question=Texts(ru="Какую эмоцию должно выражать лицо?", en="Which emotion shall the face show?"),
+            question=Texts(ru="Какую эмоцию должно выражать лицо?", en="Which emotion should the face show?"),
         ),
         SlotField(
             name="pose",
             label="Pose",
-            question=Texts(ru="Какая нужна поза или жест?", en="Which pose or gesture shall it be?"),
+            question=Texts(ru="Какая нужна поза или жест?", en="Which pose or gesture should it have?"),
         ),
     ),
     completion="confirm_and_generate",

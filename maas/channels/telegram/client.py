@@ -236,7 +236,7 @@ class TelegramClient:
         if found.file_size is not None and found.file_size > MAX_FILE_BYTES:
             raise self._service.error("invalid", "the file is larger than 20 MB")
         if not _FILE_PATH.fullmatch(found.file_path):
-            raise self._service.error("bad_reply", "this is no path of a file")
+            raise self._service.error("bad_reply", "this is not the path of a file")
         return await self._files.download(f"/{found.file_path}")
 
     async def send_sticker(self, chat_id: int, webp: bytes) -> int:
@@ -287,7 +287,7 @@ def _markup(keyboard: Keyboard) -> Json:
 
 def _ignore(body: Any) -> None:
     if not isinstance(body, dict) or body.get("ok") is not True:
-        raise ValueError("it is no success")
+        raise ValueError("it is not a success")
 
 
 def _result_of(kind: Any) -> Any:

@@ -27,7 +27,7 @@ def telegram() -> None:
     bots = settings.of(TelegramSettings).telegram_bots
     if not bots:
         raise MaasError("bad_setting", "TELEGRAM_BOT_TOKEN is not set; @BotFather of Telegram gives one")
-    structlog.get_logger().info("telegram_starts", bots=bot_names(bots))
+    structlog.get_logger().info("telegram_starting", bots=bot_names(bots))
     with find_postgres(settings.database, note) as postgres:
         uvloop.run(_serve(settings, postgres))
 

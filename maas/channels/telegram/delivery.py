@@ -116,7 +116,7 @@ class Delivery:
             await edit_message(self._client, self._limits, chat_id, message_id, content, ())
         except VendorError as error:
             if error.code not in _PERMANENT:
-                log.warning("telegram_outcome_waits", cause=error.message)
+                log.warning("telegram_outcome_delayed", cause=error.message)
                 return
         finally:
             self._deciding.discard(row["id"])
@@ -127,7 +127,7 @@ class Delivery:
         try:
             await self._limits.call(chat_id, edit)
         except VendorError as error:
-            log.warning("telegram_keyboard_stays", cause=error.message)
+            log.warning("telegram_keyboard_not_removed", cause=error.message)
 
     async def _deliver(self, reply: Reply) -> None:
         """Show one reply to its end; what fails for a time is tried again."""
@@ -153,7 +153,7 @@ class Delivery:
                 await self._end(reply, "dropped", repr(error)[:300])
                 break
             pause_s = backoff.next_s()
-            log.warning("telegram_reply_waits", run_id=str(reply.run_id), cause=cause, again_in=round(pause_s, 1))
+            log.warning("telegram_reply_delayed", run_id=str(reply.run_id), cause=cause, again_in=round(pause_s, 1))
             await asyncio.sleep(pause_s)
         self._known.discard(reply.id)
 
@@ -197,7 +197,7 @@ class Delivery:
         except VendorError as error:
             if error.code != "invalid":
                 raise
-            log.warning("telegram_rich_refused", cause=error.message)
+            log.warning("telegram_rich_message_rejected", cause=error.message)
             return False
         return True
 

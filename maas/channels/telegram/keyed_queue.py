@@ -44,7 +44,7 @@ class KeyedQueue(Generic[Item]):
                 try:
                     await self._work(waiting[0])
                 except Exception:
-                    log.exception("telegram_work_failed", key=str(key))
+                    log.exception("telegram_task_failed", key=str(key))
                 waiting.popleft()
         finally:
             del self._items[key]

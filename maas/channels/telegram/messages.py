@@ -176,5 +176,5 @@ async def edit_message(
     except VendorError as error:
         if error.code != "invalid" or not content.entities:
             raise
-        log.warning("telegram_entities_refused", cause=error.message)
+        log.warning("telegram_entities_rejected", cause=error.message)
         await limits.call(chat_id, partial(edit, plain(content.text), keyboard))

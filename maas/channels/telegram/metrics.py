@@ -26,10 +26,10 @@ class TelegramGauges(Collector):
     def collect(self) -> Iterator[Metric]:
         for name, column, text in (
             ("updates_waiting", "waiting", "Updates that are not handled"),
-            ("replies_open", "open", "Replies that are not shown to their end"),
-            ("replies_dropped", "dropped", "Replies of 30 days that a chat did not accept"),
-            ("messages_orphaned", "orphaned", "Empty messages of 30 days that may stand in a chat"),
-            ("messages_in_doubt", "in_doubt", "Images of 30 days that may not have arrived"),
+            ("replies_open", "open", "Replies that are not fully shown"),
+            ("replies_dropped", "dropped", "Replies of the last 30 days that a chat did not accept"),
+            ("messages_orphaned", "orphaned", "Empty messages of the last 30 days that may still be in a chat"),
+            ("messages_in_doubt", "in_doubt", "Images of the last 30 days that may not have arrived"),
             ("silent_seconds", "silent_s", "Seconds since Telegram last answered"),
         ):
             gauge = GaugeMetricFamily(f"maas_telegram_{name}", text, labels=("bot",))

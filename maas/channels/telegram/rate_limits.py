@@ -64,7 +64,7 @@ class RateLimits:
                 wait_s = DEFAULT_WAIT_S if error.retry_after is None else error.retry_after
             limit.refusals = min(limit.refusals + 1, MAX_REFUSALS)
             self.wait(chat_id, wait_s)
-            log.warning("telegram_flooded", wait=wait_s)
+            log.warning("telegram_rate_limited", wait=wait_s)
             if wait_s > LONG_WAIT_S:
                 with suppress(MaasError, *CONNECTION_LOST):
                     await self._bot.db.value(queries.telegram_delay, self._bot.id, chat_id, wait_s)

@@ -101,7 +101,7 @@ async def _introduce(client: TelegramClient, assistant: str, db: Database, setti
         except VendorError as error:
             if error.code == "unauthorized":
                 raise
-            log.warning("telegram_away", cause=error.message)
+            log.warning("telegram_unreachable", cause=error.message)
         await asyncio.sleep(backoff.next_s())
 
 
@@ -139,7 +139,7 @@ class _Service:
         try:
             if not await connection.fetchval(queries.telegram_lock.text, self._bot.id):
                 if not self._is_announced:
-                    log.info("telegram_stands_by", bot=self._bot.username, why="another process serves this bot")
+                    log.info("telegram_standby", bot=self._bot.username, why="another process serves this bot")
                 self._is_announced = True
                 return
             self._is_announced = False
@@ -153,7 +153,7 @@ class _Service:
         next_id = await bot.db.value(queries.telegram_open, bot.id, bot.username, bot.assistant)
         delivery = Delivery(bot, self._events, self._watcher)
         handler = UpdateHandler(bot, delivery)
-        log.info("telegram_serves", bot=bot.username, assistant=bot.assistant, pid=os.getpid())
+        log.info("telegram_bot_started", bot=bot.username, assistant=bot.assistant, pid=os.getpid())
         tasks = [
             asyncio.create_task(work)
             for work in (
@@ -197,7 +197,7 @@ class _Service:
             try:
                 updates = await bot.client.get_updates(next_id, POLL_S, KINDS)
             except VendorError as error:
-                log.warning("telegram_silent", bot=bot.username, cause=error.message)
+                log.warning("telegram_request_failed", bot=bot.username, cause=error.message)
                 with suppress(MaasError, *CONNECTION_LOST):
                     await bot.db.value(queries.telegram_report, bot.id, error.message)
                 await asyncio.sleep(max(backoff.next_s(), min(error.retry_after or 0.0, MAX_PAUSE_S)))
@@ -216,7 +216,7 @@ class _Service:
                 await bot.client.set_webhook(url, secret, KINDS)
                 break
             except VendorError as error:
-                log.warning("telegram_silent", bot=bot.username, cause=error.message)
+                log.warning("telegram_request_failed", bot=bot.username, cause=error.message)
             await asyncio.sleep(backoff.next_s())
         try:
             await asyncio.Event().wait()
@@ -234,7 +234,7 @@ class _Service:
                 await delivery.show_decisions()
                 await delivery.follow_tasks()
             except (MaasError, *CONNECTION_LOST) as error:
-                log.warning("telegram_decisions_wait", cause=repr(error))
+                log.warning("telegram_decisions_delayed", cause=repr(error))
 
     async def _keep_loading(self, delivery: Delivery) -> None:
         """Take in open replies that an error left behind."""

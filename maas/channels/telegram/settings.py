@@ -57,7 +57,7 @@ class TelegramSettings(PluginSettings):
     def _users(cls, value: object) -> object:
         users = tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
         if isinstance(users, tuple) and (wrong := [one for one in users if not re.fullmatch(r"[0-9]{1,19}", one)]):
-            raise ValueError(f"{wrong[0]!r} is no number of a Telegram user; @userinfobot tells yours")
+            raise ValueError(f"{wrong[0]!r} is not the number of a Telegram user; @userinfobot shows yours")
         return users
 
     @model_validator(mode="after")

@@ -65,7 +65,7 @@ class UpdateHandler:
             next_id: int | None = await self._db.value(queries.telegram_take, self._bot.id, storable)
         except BAD_DATA as error:
             if len(updates) == 1:
-                log.warning("telegram_update_damaged", update_id=updates[0]["update_id"], cause=repr(error))
+                log.warning("telegram_update_invalid", update_id=updates[0]["update_id"], cause=repr(error))
                 return await self.store([{"update_id": updates[0]["update_id"]}])
             for update in updates:
                 next_id = await self.store([update])
@@ -98,9 +98,9 @@ class UpdateHandler:
                     await self._act(incoming)
                 return
             except CONNECTION_LOST as error:
-                log.warning("telegram_update_waits", update_id=update_id, cause=repr(error))
+                log.warning("telegram_update_delayed", update_id=update_id, cause=repr(error))
             except MaasError as error:
-                log.warning("telegram_update_waits", update_id=update_id, cause=error.message)
+                log.warning("telegram_update_delayed", update_id=update_id, cause=error.message)
                 if error.code != "database_unreachable" and await self._give_up(incoming, update_id, error.message):
                     return
             except Exception as error:
@@ -263,7 +263,7 @@ class UpdateHandler:
         try:
             await self._bot.client.answer_callback_query(press.query_id, say(incoming.language, verdict))
         except VendorError as error:  # too late, or answered before
-            log.info("telegram_press_unanswered", cause=error.message)
+            log.info("telegram_button_not_answered", cause=error.message)
         if verdict in ("accepted", "not_offered") and button:
             self._delivery.remove_keyboard(incoming.chat_id, press.message_id)
 

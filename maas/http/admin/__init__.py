@@ -17,7 +17,7 @@ def admin_of(request: Request) -> Principal:
     """Return the principal of a request of the scope admin. Raises MaasError('forbidden') for one that is bound."""
     principal = principal_of(request)
     if principal.is_bound:
-        raise MaasError("forbidden", "this is for administrators of all users; your key is bound to some of them")
+        raise MaasError("forbidden", "only administrators of all users may do this; your key is bound to some users")
     return principal
 
 

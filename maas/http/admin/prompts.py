@@ -56,7 +56,7 @@ class PromptVersion(Schema):
 
 
 class PromptHistory(Schema):
-    results: list[PromptVersion] = Field(description="At most 100, the present version first.")
+    results: list[PromptVersion] = Field(description="At most 100, the current version first.")
 
 
 PromptText = Annotated[MessageText, Field(max_length=MAX_PROMPT_CHARS)]

@@ -71,7 +71,7 @@ async def post_ui_chat(request: Request) -> Response:
     body = await read_body(request, UIChat)
     said = next((one for one in reversed(body.messages) if one.role == "user"), None)
     if said is None:
-        raise _invalid("there is none of the role user")
+        raise _invalid("none of them has the role user")
     query = _read_query(said.parts)
     images = _read_images(said.parts)
     user_id = await resolve_user(request, body.user or read_user_header(request))
@@ -126,14 +126,14 @@ def _read_query(parts: Sequence[dict[str, Any]]) -> str:
     try:
         return _QUERY.validate_python("\n".join(text for text in texts if isinstance(text, str)))
     except ValidationError as error:
-        raise _invalid(f"the user's last one: {problems_of(error)[0].message}") from error
+        raise _invalid(f"the last user message: {problems_of(error)[0].message}") from error
 
 
 def _read_images(parts: Sequence[dict[str, Any]]) -> list[bytes]:
     """Return the images of data: URLs; other files are refused, because the server fetches nothing for a client."""
     files = [part for part in parts if part.get("type") == "file"]
     if len(files) > MAX_IMAGES:
-        raise _invalid(f"the user's last one has {len(files)} files; at most {MAX_IMAGES} are allowed")
+        raise _invalid(f"the last user message has {len(files)} files; at most {MAX_IMAGES} are allowed")
     images = []
     for part in files:
         url = part.get("url")

@@ -49,7 +49,9 @@ async def stream_parts(
                 yield "".join(message.parts_of(event))
                 if event.type == "error":
                     return
-    yield message.error(f"this process stops; the answer is still worked on: GET /v1/runs/{run_id}?wait=60")
+    yield message.error(
+        f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
+    )
 
 
 async def _read_answer(state: AppState, run_id: UUID) -> RunAnswer | None:

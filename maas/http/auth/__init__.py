@@ -222,7 +222,7 @@ class KeyAuthenticator:
         try:
             await self._db.value(queries.touch_key, key_id)
         except (asyncpg.PostgresError, *CONNECTION_LOST) as error:
-            log.warning("key_use_not_noted", key=key_id, cause=repr(error))
+            log.warning("key_use_not_recorded", key=key_id, cause=repr(error))
 
 
 @asynccontextmanager

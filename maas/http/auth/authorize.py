@@ -35,7 +35,7 @@ async def authorize(request: Request, scope: Scope, resource: Resource | None = 
     if principal.per_minute is not None:
         app_state(request).rate_limiter.take(principal.name, principal.per_minute, "this key")
     if not principal.may(scope):
-        raise MaasError("forbidden", f"this needs the scope {scope}; you have {', '.join(sorted(principal.scopes))}")
+        raise MaasError("forbidden", f"this requires the scope {scope}; you have {', '.join(sorted(principal.scopes))}")
     if principal.user_id is not None:
         await note_user(request, principal.user_id)
     if resource is not None:

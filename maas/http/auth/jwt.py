@@ -107,7 +107,7 @@ class JwksCache:
             log.warning("jwks_unreachable", cause=repr(error), keys=len(self._keys))
             return
         self._keys = keys
-        log.info("jwks_read", keys=len(keys))
+        log.info("jwks_loaded", keys=len(keys))
 
 
 def _parse_keys(body: Any) -> Iterator[tuple[str | None, jwt.PyJWK]]:
@@ -118,7 +118,7 @@ def _parse_keys(body: Any) -> Iterator[tuple[str | None, jwt.PyJWK]]:
         try:
             key = jwt.PyJWK(item)
         except jwt.PyJWTError as error:
-            log.warning("jwks_key_left_out", cause=type(error).__name__)
+            log.warning("jwks_key_skipped", cause=type(error).__name__)
             continue
         if key.algorithm_name in JWKS_ALGORITHMS:
             yield item.get("kid"), key

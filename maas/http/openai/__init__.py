@@ -91,8 +91,8 @@ class ChatRequest(LenientSchema):
     response_format: Any = _only({"type": "text"}, reason="an answer is text")
     modalities: Any = _only(["text"], reason="an answer is text")
     audio: Any = _only(reason="an answer is text")
-    logprobs: Any = _only(False, reason="probabilities are not known")
-    top_logprobs: Any = _only(0, reason="probabilities are not known")
+    logprobs: Any = _only(False, reason="probabilities are unknown")
+    top_logprobs: Any = _only(0, reason="probabilities are unknown")
     stop: Any = _only([], reason="an answer is remembered as a whole, so it is never cut")
     web_search_options: Any = _only(reason="an assistant calls tools of its own, never those of the client")
 
@@ -140,7 +140,7 @@ class MaasExtension(Schema):
     )
     degraded: list[str] = Field(description="Stages that used the built-in rules because their model did not answer.")
     limited: Literal["budget", "stopped"] | None = Field(
-        description="budget: the user's budget of the day was spent, so rules did what models would have done. "
+        description="budget: the user's daily budget was spent, so rules did what models would have done. "
         "stopped: the run was cancelled while its answer was being written, and this is what there was."
     )
     memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")

@@ -105,7 +105,9 @@ async def wait_for_completion(state: AppState, run_id: UUID, seconds: float = ma
             continue
         if completion.status in TERMINAL:
             return completion
-    raise MaasError("answer_timeout", f"there is no answer yet; it is worked on: GET /v1/runs/{run_id}?wait=60")
+    raise MaasError(
+        "answer_timeout", f"there is no answer yet, it is still being written: GET /v1/runs/{run_id}?wait=60"
+    )
 
 
 def _to_chat_completion(completion: RunAnswer, ignored: Sequence[str]) -> ChatCompletion:
@@ -182,7 +184,7 @@ async def stream_completion(
                     async for chunk in _finish(state, chunks, text, data):
                         yield chunk
                     return
-    message = f"this process stops; the answer is still worked on: GET /v1/runs/{run_id}?wait=60"
+    message = f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
     yield chunks.error(error_detail(503, "leaving", message))
 
 

@@ -105,21 +105,21 @@ def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
     """Return text and images of the last message that is not a system message; its role must be user."""
     dialogue = _without_system(messages)
     if not dialogue:
-        raise _invalid("messages: there is no message of the user")
+        raise _invalid("messages: there is no user message")
     if dialogue[-1].role != "user":
-        raise _invalid(f"messages: the last one must be the user's; it is of the role {dialogue[-1].role}")
+        raise _invalid(f"messages: the last one must have the role user, not {dialogue[-1].role}")
     parts = _parts(dialogue[-1])
     texts = [_read_text(part) for part in parts if part.get("type") == "text"]
     images = [_read_image(part) for part in parts if part.get("type") == "image_url"]
     if others := [part for part in parts if part.get("type") not in ("text", "image_url")]:
         kind = str(others[0].get("type"))[:40]
-        raise _unsupported("messages", f"messages: parts of the type {kind!r} are not understood; send text, image_url")
+        raise _unsupported("messages", f"messages: parts of the type {kind!r} are not supported; send text, image_url")
     if len(images) > MAX_IMAGES:
         raise _invalid(f"messages: the last one has {len(images)} images; at most {MAX_IMAGES} are allowed")
     try:
         return _QUERY.validate_python("\n".join(texts)), images
     except ValidationError as error:
-        raise _invalid(f"messages: the user's last one: {problems_of(error)[0].message}") from error
+        raise _invalid(f"messages: the last user message: {problems_of(error)[0].message}") from error
 
 
 def _read_text(part: dict[str, Any]) -> str:
@@ -176,7 +176,9 @@ def read_context(messages: Sequence[ChatMessage]) -> ClientContext:
     """
     system = "\n\n".join(text for one in messages if one.role in _SYSTEM_ROLES and not is_blank(text := _text(one)))
     if len(system.encode()) > MAX_SYSTEM_BYTES:
-        raise MaasError("query_too_long", f"messages: the system's exceed {MAX_SYSTEM_BYTES // 1024} KiB; shorten them")
+        raise MaasError(
+            "query_too_long", f"messages: system messages exceed {MAX_SYSTEM_BYTES // 1024} KiB; shorten them"
+        )
     earlier: list[ClientMessage] = []
     chars_left = MAX_EARLIER_CHARS
     for message in _without_system(messages)[:-1][::-1]:

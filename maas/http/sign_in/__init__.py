@@ -42,7 +42,7 @@ class ClientBody(Schema):
 
 
 class SignUpData(ClientBody):
-    name: Name | None = Field(None, description="How the person is called.")
+    name: Name | None = Field(None, description="The name of the person.")
     admin_code: StorableText | None = Field(
         None, max_length=MAX_TOKEN_CHARS, description="The code that the server prints while there is no administrator."
     )
@@ -74,7 +74,7 @@ class UserData(ClientBody):
 
 
 class UserChange(ClientBody):
-    email: StorableText | None = Field(None, max_length=254, description="Refused, unless it is the present one.")
+    email: StorableText | None = Field(None, max_length=254, description="Refused unless it is the current one.")
     password: StorableText | None = Field(None, max_length=1000, description="A new one ends all other sessions.")
     current_password: StorableText | None = Field(
         None, max_length=1000, description="Required, unless the person signed in within 5 minutes, or by a link."

@@ -206,7 +206,7 @@ async def _answer(request: Request, signing_in: Awaitable[Session], is_cookie: b
         return await _session_response(request, await signing_in, is_cookie)
     except MaasError as error:
         client = request.client.host if request.client is not None else None
-        log.info("sign_in_refused", cause=error.code, path=request.url.path, client=client)
+        log.info("sign_in_failed", cause=error.code, path=request.url.path, client=client)
         app_state(request).request_metrics.count_unauthenticated(error.code)
         raise
 

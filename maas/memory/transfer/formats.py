@@ -201,14 +201,14 @@ def _time(value: object, where: str) -> str | None:
 
 def _chatgpt_conversation(item: Any, number: int, where: str) -> Iterator[ImportedMessage]:
     if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
-        raise import_error(where, "is not of a ChatGPT export (no `mapping`)")
+        raise import_error(where, "is not from a ChatGPT export (no `mapping`)")
     if not all(isinstance(node, dict) for node in item["mapping"].values()):
-        raise import_error(where, "is not of a ChatGPT export (a node of `mapping` is no object)")
+        raise import_error(where, "is not from a ChatGPT export (a node of `mapping` is not an object)")
     name = str(item.get("conversation_id") or item.get("id") or f"conversation-{number}")
     try:
         messages = [_chatgpt_message(message, name, where) for message in _branch(item)]
     except (AttributeError, KeyError, TypeError) as error:
-        raise import_error(where, "is not of a ChatGPT export (its messages have another form)") from error
+        raise import_error(where, "is not from a ChatGPT export (its messages have a different form)") from error
     yield from (message for message in messages if message is not None)
 
 

@@ -55,7 +55,7 @@ class McpServer(BaseModel):
     """One server: a program to start, or a URL. Its annotations of its own tools count only if it is `trusted`.
 
     `user` is the user that the program runs as if root starts it. The keys of `effects`, `names` and `wordings` are the
-    server's names of its tools; `wordings` is how people are told of their calls; `timeout` is that of a call in
+    server's names of its tools; `wordings` is how their calls are described to people; `timeout` is that of a call in
     seconds. Without `prefix`, tools have no `server__` before their names, and only those that `effects` or `names`
     name are offered.
 
@@ -136,7 +136,7 @@ def _parse(setting: str) -> dict[str, Any]:
         try:
             text = Path(setting).expanduser().read_text()
         except (OSError, ValueError) as error:
-            cause = getattr(error, "strerror", None) or "it is no text"
+            cause = getattr(error, "strerror", None) or "it is not a text file"
             raise bad_setting(f"cannot read {setting}: {cause}") from error
     try:
         value = parse_json(text)
@@ -204,7 +204,7 @@ def convert_tools(server: McpServer, listed: Iterable[Mapping[str, Any]], call: 
             remote = _tool(server, one, call)
         except Exception as error:  # the server is untrusted, so anything may be wrong with it
             name = shorten(str(one.get("name")), MAX_TOOL_NAME_CHARS)
-            log.warning("mcp_tool_left_out", server=server.name, tool=name, cause=shorten(str(error), 300))
+            log.warning("mcp_tool_skipped", server=server.name, tool=name, cause=shorten(str(error), 300))
         else:
             tools.setdefault(remote.name, remote)
     return tuple(tools.values())

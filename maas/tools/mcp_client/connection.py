@@ -138,7 +138,7 @@ class McpConnection:
             raise self._lost(client) from error
         except Exception as error:
             cause = self._conceal(root_cause(error))
-            log.warning("mcp_answer_refused", server=self.server.name, tool=name, cause=cause)
+            log.warning("mcp_response_rejected", server=self.server.name, tool=name, cause=cause)
             raise ToolDoubt(f"the server {self.server.name} answered what nobody can read") from error
         try:
             data = content_data(result.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -213,7 +213,7 @@ class McpConnection:
 
     async def _list_tools(self, client: Client) -> None:
         tools = convert_tools(self.server, await self._read_list(client), self._call_remote)
-        log.info("mcp_server_reached", server=self.server.name, tools=len(tools))
+        log.info("mcp_server_connected", server=self.server.name, tools=len(tools))
         if tools != self.tools:
             self.tools = tools
             self._on_change()
@@ -363,4 +363,4 @@ async def _log_lines(connection: McpConnection, reader: StreamReader) -> None:
         text = mask(clean(line[: 4 * MAX_LINE_CHARS].decode(errors="replace")).strip()[:MAX_LINE_CHARS])
         if text:
             connection.on_error_line(text)
-            log.debug("mcp_server_said", server=connection.server.name, line=text)
+            log.debug("mcp_server_stderr", server=connection.server.name, line=text)

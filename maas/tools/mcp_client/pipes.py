@@ -34,7 +34,7 @@ async def open_pipes(
 ) -> AsyncIterator[_Messages]:
     """Start a program; its messages, and a stream for ours. A line that is too long ends the messages.
 
-    `on_error_line` is told of it. The program gets the SDK's default environment and its own. Raises OSError.
+    `on_error_line` gets that line. The program gets the SDK's default environment and its own. Raises OSError.
     """
     process = await anyio.open_process(
         [program.command, *program.args], env=get_default_environment() | program.env, stderr=stderr,

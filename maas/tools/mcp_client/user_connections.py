@@ -264,7 +264,7 @@ class UserConnections:
             try:
                 await self._check_secrets()
             except (MaasError, *UNAVAILABLE) as error:
-                log.warning("mcp_secrets_unknown", server=self._server.name, cause=str(error))
+                log.warning("mcp_secrets_unavailable", server=self._server.name, cause=str(error))
 
     async def _check_secrets(self) -> None:
         """End connections at once whose secrets were deleted, and after their calls those whose secrets were set."""

@@ -39,7 +39,7 @@ class Weights:
         self._file = path.open("rb")
         if self._file.read(4) != MAGIC:
             self._file.close()
-            raise ValueError(f"{path} is no file of weights")
+            raise ValueError(f"{path} is not a file of weights")
         self._file.seek(8)
         self.width, self.layers, self.heads, self.inner_width, _, self.positions, _ = self._read("7i")
         self.epsilon, _ = self._read("fi")

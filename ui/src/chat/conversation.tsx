@@ -25,7 +25,7 @@ interface Props {
   id: string;
   assistant: string;
   mode: Mode | undefined;
-  isNew: boolean; // the server has not heard of it yet
+  isNew: boolean; // the server does not know it yet
   draft: string; // the name of its draft
   onShow: ShowPanel;
   onStart: (text: string) => void;

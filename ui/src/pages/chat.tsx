@@ -55,7 +55,7 @@ function Chat({ id }: { id: string | null }) {
   const [outbox, waiting] = useOutbox();
   const begun: Begun | null = window.history.state?.of === userId ? window.history.state : null; // not what another person has left
   const isWaiting = waiting.some((message) => message.conversationId === id);
-  const isNew = id === null || (isWaiting && begun?.isNew === id && !outbox.isOpened(id)); // the server has not heard of it yet
+  const isNew = id === null || (isWaiting && begun?.isNew === id && !outbox.isOpened(id)); // the server does not know it yet
   const conversation = useQuery({
     queryKey: keys.conversation(id),
     queryFn: ({ signal }) => get(`/v1/conversations/${id}`, {}, signal),

@@ -1,4 +1,4 @@
-// What is remembered of a person: by time and level, found by words, back to what was said.
+// What is remembered about a person: by time and level, found by words, back to what was said.
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

@@ -209,7 +209,7 @@ function budgetOf({ daily_tokens, daily_dollars }: Spending): string {
 function Look() {
   const { userId } = useUser();
   const [scheme, setScheme] = useState(chosenScheme());
-  const [isTold, setTold] = useState(() => isNotifying(userId));
+  const [isNotified, setNotified] = useState(() => isNotifying(userId));
   return (
     <section className="flex flex-col gap-4">
       <label className="field">
@@ -233,8 +233,8 @@ function Look() {
         <input
           type="checkbox"
           className="min-h-0!"
-          checked={isTold}
-          onChange={(event) => void setNotifying(userId, event.target.checked).then(setTold)}
+          checked={isNotified}
+          onChange={(event) => void setNotifying(userId, event.target.checked).then(setNotified)}
         />
         {say("profile.notify")}
       </label>

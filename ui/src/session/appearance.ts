@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; and whether to be told of answers.
+// Light, dark, or as the system has it; and whether to notify of answers.
 
 const STORED = "maas.scheme";
 export type Scheme = "auto" | "light" | "dark";

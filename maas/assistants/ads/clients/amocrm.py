@@ -81,7 +81,7 @@ class AmoCrmClient:
                 since, page = last, 1
             else:
                 page += 1
-        raise self._service.error("bad_reply", "its pages have no end")
+        raise self._service.error("bad_reply", "its pages never end")
 
     async def lead(self, crm_id: int) -> CrmLead | None:
         """Return a lead, None if there is none of this id."""

@@ -83,7 +83,7 @@ class EvolutionClient:
                 yield fresh
             if is_over:
                 return
-        raise self._service.error("bad_reply", "its pages have no end")
+        raise self._service.error("bad_reply", "its pages never end")
 
     async def send_text(self, number: str, text: str) -> str:
         """Send a text to a phone number or a jid and return the id of the message."""
@@ -93,7 +93,7 @@ class EvolutionClient:
 
     def _path(self, action: str) -> str:
         if self._instance in ("", ".", ".."):
-            raise self._service.error("invalid", "this is no name of an instance")
+            raise self._service.error("invalid", "this is not the name of an instance")
         return f"/{action}/{quote(self._instance, safe='')}"
 
 
@@ -103,7 +103,7 @@ def _read_refusal(status: int, headers: Mapping[str, str], body: Any) -> Refusal
     message = response.get("message") if isinstance(response, dict) else None
     first = message[0] if isinstance(message, list) and message else message
     if isinstance(first, dict) and first.get("exists") is False:
-        return Refusal("not_found", "the number has no WhatsApp")
+        return Refusal("not_found", "the number does not use WhatsApp")
     if status == 400 and isinstance(first, str) and "Connection Closed" in first:
         return Refusal("unavailable", "the phone is not connected")
     return refusal_of_status(status, headers, first)

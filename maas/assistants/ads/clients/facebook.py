@@ -209,7 +209,7 @@ class FacebookClient:
 
     def _path(self, fb_id: str) -> str:
         if not _ID.fullmatch(fb_id):
-            raise self._service.error("invalid", "this is no id of an object")
+            raise self._service.error("invalid", "this is not the id of an object")
         return f"/{fb_id}"
 
     async def _object(self, fb_id: str, model: type[B], fields: Sequence[str]) -> B:
@@ -233,7 +233,7 @@ class FacebookClient:
             if (cursor := page.paging.cursors.after) is None or cursor in cursors:
                 break
             cursors.append(cursor)
-        raise self._service.error("bad_reply", "its pages have no end")
+        raise self._service.error("bad_reply", "its pages never end")
 
     async def _change(self, fb_id: str, form: Mapping[str, str]) -> None:
         if not await self._service.write("POST", self._path(fb_id), replies.is_success, form=form):

@@ -183,7 +183,7 @@ async def stream_answer(
                 elif event.type in ("done", "error"):
                     yield await _last_line(state.db, run_id, event.type, json.loads(event.data))
                     return
-    message = f"this process stops; the answer is still worked on: GET /v1/runs/{run_id}?wait=60"
+    message = f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
     yield _error_line(MaasError("leaving", message))
 
 

@@ -46,7 +46,9 @@ Reference = Annotated[str, Field(min_length=1, max_length=64)]
 class ListArguments(PeriodArguments):
     """A period and a limit."""
 
-    limit: int = Field(default=20, ge=1, le=MAX_ITEMS, description="How many to list; how many there are is told, too")
+    limit: int = Field(
+        default=20, ge=1, le=MAX_ITEMS, description="How many to list; the total number is returned, too"
+    )
 
 
 class DaysArguments(PeriodArguments):

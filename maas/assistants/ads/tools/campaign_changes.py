@@ -33,7 +33,7 @@ DOMAIN = "ads"
 
 
 class BudgetArguments(AdSetArguments):
-    daily_budget: Money = Field(description="The new budget of a day, in the currency of the ad account, such as 5000")
+    daily_budget: Money = Field(description="The new daily budget, in the currency of the ad account, such as 5000")
 
 
 def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:

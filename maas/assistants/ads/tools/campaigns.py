@@ -58,7 +58,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(name="getCampaigns", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
     async def get_campaigns(arguments: CampaignsArguments, context: ToolContext) -> Any:
-        """List the campaigns with their status, budget and metrics of a period (default last_7d), dearest first."""
+        """List campaigns with status, budget and metrics of a period (default last_7d), the most expensive first."""
         tree = tree_of(db, vendors, context)
         period = await period_of(db, arguments, context, "last_7d")
         campaigns, figures = await together(tree.campaigns(), tree.figures("campaign", period))

@@ -74,7 +74,7 @@ def make_creative_analysis(deps: Deps) -> list[Tool]:
             queries.keep_creative_analysis, context.user_id, creative["id"], analysis.score, verdict, advice, model
         )
         if stored is None:
-            raise ToolFailure("the creative is gone: nothing was stored")
+            raise ToolFailure("the creative no longer exists: nothing was stored")
         data = {"creative": name_of(creative), "score": analysis.score, "verdict": verdict, "recommendations": advice}
         return ToolAnswer(data, entities={title_of(creative): str(creative["id"])}, recommendations=advice)
 

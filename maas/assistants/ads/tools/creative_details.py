@@ -144,7 +144,7 @@ def make_creative_records(deps: Deps) -> list[Tool]:
 
     @tool(name="getCreativeScores", domain=DOMAIN, effect="read", needs="data")
     async def get_creative_scores(arguments: ScoresArguments, context: ToolContext) -> Any:
-        """List the risk of creatives, 0 to 100, that their cost of a lead grows, as a scoring agent sees it."""
+        """List, by creative, the risk from 0 to 100 that its cost per lead grows, as a scoring agent sees it."""
         creative_id = await _id_of(db, arguments.creative_id, context)
         account = ad_account_of(context)
         rows = await db.rows(queries.creative_risks, context.user_id, account.id, creative_id, arguments.limit)

@@ -35,7 +35,7 @@ class StartTestArguments(BaseModel):
     creative_id: Reference = Field(description="The id of the creative, from getCreatives")
     direction_id: Reference | None = Field(None, description="The direction whose audience it is shown to; its own")
     budget: Money | None = Field(
-        None, description="The budget of a day in the currency of the ad account; left out: 20 dollars, if it is USD"
+        None, description="The daily budget in the currency of the ad account; left out: 20 dollars, if it is USD"
     )
 
 

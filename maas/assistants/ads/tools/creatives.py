@@ -55,7 +55,7 @@ def make_creative_tools(deps: Deps) -> list[Tool]:
 
     @tool(name="getCreatives", domain=DOMAIN, effect="read", needs="data")
     async def get_creatives(arguments: CreativesArguments, context: ToolContext) -> Any:
-        """List creatives with spend, leads, cost of leads, tier, score and risk. Default period: last_30d."""
+        """List creatives with spend, leads, cost per lead, tier, score and risk. Default period: last_30d."""
         period = await period_of(db, arguments, context, "last_30d")
         direction_id = await _direction(db, context, arguments.direction_id)
         found = await read_creatives(db, context, period, status=arguments.status, direction_id=direction_id)

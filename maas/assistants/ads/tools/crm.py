@@ -57,7 +57,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = await period_of(db, arguments, context, "all")
         creative_id = None
         if arguments.creative_id is not None and (creative_id := as_uuid(arguments.creative_id)) is None:
-            raise ToolFailure("creative_id is no id: take one from getROIReport or getCreatives")
+            raise ToolFailure("creative_id is not an id: take one from getROIReport or getCreatives")
         wanted = arguments.is_qualified, arguments.is_engaged, arguments.stage_id, creative_id, arguments.temperature
         args = account.user_id, account.id, period.start, period.end, *wanted
         counts, rows = await together(

@@ -47,7 +47,7 @@ class SearchArguments(BaseModel):
         description="Words that the summaries are about"
     )
     temperature: Temperature | None = Field(default=None, description="Only such dialogues")
-    limit: int = Field(default=10, ge=1, le=50, description="How many to list; how many there are is told, too")
+    limit: int = Field(default=10, ge=1, le=50, description="How many to list; the total number is returned, too")
 
 
 def make_dialog_tools(deps: Deps) -> list[Tool]:
@@ -73,7 +73,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
 
     @tool(name="getDialogMessages", domain=DOMAIN, effect="read", needs="data")
     async def get_dialog_messages(arguments: MessagesArguments, context: ToolContext) -> Any:
-        """Show messages of one dialogue in the order in which they were sent; left alone, the newest 30."""
+        """Show messages of one dialogue in the order in which they were sent; by default the newest 30."""
         account = account_of(context)
         row = await find_dialog(db, context, arguments.dialog_id)
         found = await read_messages(db, context, row["jid"], arguments.limit, arguments.skip)

@@ -28,7 +28,7 @@ NO_ADSET = "the direction has no ad set at Facebook, so it has no budget there"
 
 
 class DirectionBudgetArguments(DirectionArguments):
-    daily_budget: Money = Field(description="The new budget of a day, in the currency of the ad account, such as 5000")
+    daily_budget: Money = Field(description="The new daily budget, in the currency of the ad account, such as 5000")
 
 
 class TargetArguments(DirectionArguments):

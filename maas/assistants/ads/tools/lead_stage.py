@@ -44,7 +44,7 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         with vendor_errors():
             lead = await vendors.crm(context).lead(int(data["crm_id"]))
         if lead is None:
-            return {"verified": False, "reason": "the CRM has no such lead any more"}
+            return {"verified": False, "reason": "the CRM no longer has this lead"}
         is_there = (str(lead.status_id), str(lead.pipeline_id)) == (data["stage_id"], data["pipeline_id"])
         return {"verified": is_there, "stage_id": str(lead.status_id), "pipeline_id": str(lead.pipeline_id)}
 

@@ -105,7 +105,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(name="getROIReport", domain="ads", effect="read", timeout=TIMEOUT_S)
     async def get_roi_report(arguments: ListArguments, context: ToolContext) -> Any:
-        """Report ROI, cost of qualified leads and tier of each creative, the best first (default: all time).
+        """Report ROI, cost per qualified lead and tier of each creative, the best first (default: all time).
 
         Joins spend with the leads that came in the period and with what they paid. `advice` says what to scale.
         """

@@ -1,12 +1,12 @@
-"""How people are told of changes to advertising before they decide on them."""
+"""How changes to advertising are described to people before they decide on them."""
 
 from __future__ import annotations
 
 from maas.tools.wording import Phrase, Wording
 
 STATUS = Phrase("status", "статус")
-BUDGET = Phrase("budget of a day", "бюджет в день")
-TARGET = Phrase("target cost of a lead", "целевая цена лида")
+BUDGET = Phrase("daily budget", "бюджет в день")
+TARGET = Phrase("target cost per lead", "целевая цена лида")
 STAGE = Phrase("stage", "этап")
 PAUSE_CAMPAIGN = Wording(
     Phrase("Pause a campaign", "Остановить кампанию"),
@@ -24,7 +24,7 @@ RESUME_CAMPAIGN = Wording(
 PAUSE_ADSET = Wording(
     Phrase("Pause an ad set", "Остановить группу объявлений"),
     Phrase(
-        "All ads of the ad set stop at once, and its audience sees them no more",
+        "All ads of the ad set stop at once, and its audience no longer sees them",
         "Все объявления группы сразу остановятся, её аудитория их больше не увидит",
     ),
     ("pause",),
@@ -50,8 +50,8 @@ SET_DIRECTION_BUDGET = Wording(
     ),
 )
 SET_TARGET = Wording(
-    Phrase("Change the target cost of a lead of a direction", "Изменить целевую цену лида направления"),
-    Phrase("Reports compare the cost of a lead with the new target", "Отчёты сравнивают цену лида с новой целью"),
+    Phrase("Change the target cost per lead of a direction", "Изменить целевую цену лида направления"),
+    Phrase("Reports compare the cost per lead with the new target", "Отчёты сравнивают цену лида с новой целью"),
 )
 PAUSE_DIRECTION = Wording(
     Phrase("Pause a direction", "Остановить направление"),

@@ -169,7 +169,7 @@ create table maas.creative_scores (
   foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade
 );
 comment on table maas.creative_scores is
-  'The risk, by an outside scoring agent, that the cost of a lead grows; the newest row counts';
+  'The risk, by an outside scoring agent, that the cost per lead grows; the newest row counts';
 create index idx_creative_scores on maas.creative_scores (creative_id, scored_at desc);
 
 create table maas.creative_tests (
