@@ -205,7 +205,7 @@ async def _ask_model(
     )  # fmt: skip
     base = prompts["FinalResponder"]
     prompt = Prompt(base.role, role_text(prompts, name), base.version)
-    result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False)
+    result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False, sort_keys=True)
     call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, spoken)
     text = (
         f"<request>\n{escape(tokens.fit(outcome.request, MAX_REQUEST_TOKENS))}\n</request>\n"

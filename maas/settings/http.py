@@ -44,5 +44,5 @@ class HttpSettings(BaseSettings):
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if wrong := [one for one in value if one != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s*]+", one)]:
-            raise ValueError(f"{wrong[0]!r} is no origin; it looks like https://app.example, without a path")
+            raise ValueError(f"{wrong[0]!r} is not an origin; it looks like https://app.example, without a path")
         return value
