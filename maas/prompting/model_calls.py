@@ -11,21 +11,27 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Protocol, TypeGuard, TypeVar, cast
-from uuid import UUID
+from typing import Any, TypeVar
 
 import structlog
 
 from maas import queries
-from maas.engine.run import LostRun, Run, StageLog
+from maas.engine.run import LostRun, Run
 from maas.engine.stages import Deps, Prompt
 from maas.model_options import options_of
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
+from maas.prompting.stored_calls import (
+    ModelCaller,
+    count_failed_attempts,
+    is_live,
+    is_replayed,
+    read_earlier_calls,
+    take_stored_reply,
+)
 from maas.settings.models import budget_setting
 from shared import tracing
 from shared.models import (
-    ErrorCode,
     Image,
     Message,
     Model,
@@ -33,8 +39,6 @@ from shared.models import (
     NamedModel,
     Reply,
     Request,
-    ToolCall,
-    Usage,
     schema_instruction,
     spec_of,
 )  # fmt: skip
@@ -63,22 +67,6 @@ TEMPORARY_ERRORS = frozenset(
 )
 Value = TypeVar("Value")
 log = structlog.get_logger()
-
-
-class ModelCaller(Protocol):
-    """An object whose model calls are recorded: a run, or a group of records that is merged."""
-
-    @property
-    def id(self) -> UUID: ...
-
-    @property
-    def user_id(self) -> UUID: ...
-
-    @property
-    def attempt(self) -> int: ...
-
-    @property
-    def log(self) -> StageLog: ...
 
 
 async def ask(
@@ -162,7 +150,7 @@ async def draw_image(
     The ledger knows a stored image by its attachment alone: after a crash before that it is generated again.
     """
     images = deps.models.images
-    if images is not None and not _is_replayed(run):
+    if images is not None and not is_replayed(run):
         await check_budget(run, deps, images.model)
 
     def record(model: NamedModel, attempts: int, seconds: float, error: ModelError | None) -> None:
@@ -182,7 +170,7 @@ def skip_call(run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, role: st
 
 async def pin(run: ModelCaller, deps: Deps) -> None:
     """Store the calls of a stage that goes on asking, so that a crash does not repeat them. Raises LostRun."""
-    if not _is_live(run):
+    if not is_live(run):
         return
     stage_log = run.log
     async with stage_log.pin_lock:  # calls side by side: each may have stored the other's already
@@ -237,14 +225,14 @@ async def _call(
 ) -> Reply:  # fmt: skip
     began = time.monotonic()
     request_hash = fingerprint(model, request)
-    await _read_earlier_calls(run, deps, stage)
-    if (stored := _take_stored_reply(run, request_hash)) is not None:
+    await read_earlier_calls(run, deps, stage)
+    if (stored := take_stored_reply(run, request_hash)) is not None:
         return stored
-    if not _is_replayed(run):
+    if not is_replayed(run):
         await check_budget(run, deps, model)
     record = _new_record(run, model, stage, prompt) | {"request_hash": request_hash}
     try:
-        failed_attempts = _count_failed_attempts(run, request_hash, options.tries)
+        failed_attempts = count_failed_attempts(run, request_hash, options.tries)
         if budget <= 0:
             cause = f"{spec_of(model)}: no time is left for another call ({budget_source(request.role)})"
             raise ModelError("timeout", cause)
@@ -332,51 +320,6 @@ def _new_record(run: ModelCaller, model: NamedModel, stage: str, prompt: Prompt)
         "provider": model.provider, "model": model.name, "role_name": prompt.role, "prompt_version": prompt.version,
         "attempts": 1, "tokens_in": 0, "tokens_out": 0,
     }  # fmt: skip
-
-
-async def _read_earlier_calls(run: ModelCaller, deps: Deps, stage: str) -> None:
-    """Read, once a stage, the calls that earlier owners of this run have stored."""
-    if not _is_live(run) or run.attempt == 1 or run.log.earlier is not None:
-        return
-    rows = await deps.db.rows(queries.kept_calls, run.id, stage)
-    if run.log.earlier is None:  # a call side by side may have read them meanwhile
-        run.log.earlier = list(rows)
-        run.log.next_round = max(row["round"] + 1 for row in rows) if rows else 0
-
-
-def _count_failed_attempts(run: ModelCaller, request_hash: str, tries: int) -> int:
-    """How often earlier owners have made this request. Raises its ModelError where no attempt is left."""
-    if not _is_live(run):
-        return 0
-    failed = [row for row in run.log.earlier or () if row["request_hash"] == request_hash and row["error"]]
-    attempts: int = sum(row["attempts"] for row in failed)
-    if failed and (attempts >= tries or failed[-1]["error"].startswith("too_slow: ")):
-        code, _, cause = failed[-1]["error"].partition(": ")
-        raise ModelError(cast(ErrorCode, code), cause)
-    return attempts
-
-
-def _take_stored_reply(run: ModelCaller, request_hash: str) -> Reply | None:
-    """The reply that an earlier owner has stored for the same request; each is returned once."""
-    earlier = run.log.earlier
-    if not _is_live(run) or earlier is None:
-        return None
-    for index, row in enumerate(earlier):
-        if row["request_hash"] == request_hash and not row["error"]:
-            del earlier[index]
-            calls = tuple(ToolCall(**call) for call in row["calls"] or ())
-            usage = Usage(row["tokens_in"], row["tokens_out"], row["tokens_cached"])
-            return Reply(row["reply"], row["finish"], calls, usage, row["parts"] or {})
-    return None
-
-
-def _is_replayed(run: ModelCaller) -> bool:
-    return isinstance(run, Run) and run.as_of is not None
-
-
-def _is_live(run: ModelCaller) -> TypeGuard[Run]:
-    """Whether its calls are stored; those of a replay and of a group of summaries are not."""
-    return isinstance(run, Run) and run.as_of is None
 
 
 def _ms_since(began: float) -> float:

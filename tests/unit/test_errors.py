@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from maas.agents.definition import read_definition
-from maas.http import memories, runs
+from maas.http import memory_schemas, runs
 from maas.http.request_input import validate
 from maas.memory.transfer.formats import read_export
 from maas.settings import load_settings
@@ -61,7 +61,7 @@ EXPORT = b'{"maas": "export", "version": 1, "user_id": "%s"}\n{"type": "log", "i
 CHECKS: dict[str, Callable[[], object]] = {
     "HTTP": lambda: validate(runs.NewRun, {"user_id": str(USER), "query": " "}),
     "times": lambda: validate(
-        memories.SearchQuery, {"user_id": str(USER), "query": "a", "from": "0001-01-01T00:00:00Z"}
+        memory_schemas.SearchQuery, {"user_id": str(USER), "query": "a", "from": "0001-01-01T00:00:00Z"}
     ),
     "settings": lambda: load_settings(timezone="Nowhere"),
     "settings that do not fit": lambda: load_settings(auth="jwt"),

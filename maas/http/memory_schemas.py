@@ -1,0 +1,181 @@
+"""The bodies of requests and responses of /v1/memories and /v1/context."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from pydantic import ConfigDict, Field, Strict, model_validator
+
+from maas.engine.states import Status
+from maas.http.schemas import (
+    Integer,
+    MemoryOrigin,
+    MessageText,
+    Name,
+    OccurredAt,
+    QueryText,
+    RequestBody,
+    RunAccepted,
+    Schema,
+    Source,
+    StorableText,
+    Timestamp,
+    only_field,
+)
+
+
+class SearchQuery(RequestBody):
+    user_id: UUID
+    query: QueryText
+    tags: list[StorableText] | None = Field(
+        None, max_length=50, description="Only messages whose summary has one of these tags."
+    )
+    scope: Literal["hot", "warm", "cold"] | None = Field(
+        None, description="Prefer memories up to 3 days old (hot), up to 14 days old (warm), or older (cold)."
+    )
+    since: Timestamp | None = Field(
+        None, alias="from", description="Only messages from this time on; without an offset, in MAAS_TIMEZONE."
+    )
+    until: Timestamp | None = Field(
+        None, alias="to", description="Only messages before this time; without an offset, in MAAS_TIMEZONE."
+    )
+    as_of: Timestamp | None = Field(None, description="Only what was known at this time.")
+    limit: Integer = Field(10, ge=1, le=50)
+    summaries: Annotated[bool, Strict()] = Field(
+        False, description="Return one summary instead of its messages when three or more of them are found."
+    )
+
+
+class ContextQuery(RequestBody):
+    user_id: UUID
+    query: QueryText
+    max_tokens: Integer = Field(2000, ge=50, le=100_000)
+    as_of: Timestamp | None = Field(None, description="Only what was known at this time.")
+
+
+class NewMessage(RequestBody):
+    """One message of a dialogue that is to be remembered."""
+
+    role: Literal["user", "assistant"]
+    content: MessageText
+    at: OccurredAt | None = None
+    speaker: Name | None = None
+    external_id: Name | None = Field(None, description="A message with the same id is stored once.")
+
+
+class NewMemories(RequestBody):
+    """Either one `memory` or the messages of a dialogue as `turns`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [only_field("memory", "turns"), only_field("turns", "memory", "external_id")]}
+    )
+
+    user_id: UUID
+    memory: QueryText | None = Field(None, description="One statement of the user.")
+    turns: list[NewMessage] | None = Field(None, min_length=1, max_length=500)
+    conversation: Name | None = None
+    at: OccurredAt | None = Field(None, description="When it was said; by default now.")
+    external_id: Name | None = Field(None, description="The id of `memory`; the same id again is the same memory.")
+
+    @model_validator(mode="after")
+    def _has_either_memory_or_turns(self) -> Self:
+        if (self.memory is None) == (self.turns is None):
+            raise ValueError("send either memory or turns")
+        if self.turns is not None and self.external_id is not None:
+            raise ValueError("external_id belongs into each turn")
+        return self
+
+
+class MemoriesAccepted(RunAccepted):
+    """The messages were stored and can be searched now; the run summarizes them."""
+
+    raw_log_ids: list[UUID] = Field(description="The ids of the stored messages.")
+
+
+class Memory(Schema):
+    """A message (kind turn), or a summary of messages."""
+
+    id: UUID
+    kind: Literal["turn", "summary"]
+    memory: str
+    score: float | None = None
+    speaker: str | None = None
+    period: str
+    level: int | None = Field(None, description="Of a summary: 0 an exchange, 1 a day, 2 a week, 3 a month.")
+    tags: list[str]
+    raw_log_ids: list[UUID] = Field(description="The messages that it was made of.")
+    occurred_at: datetime
+    created_at: datetime
+    corrected_by: UUID | None = Field(None, description="The memory that corrects this one.")
+    corrects: UUID | None = Field(None, description="The memory that this one corrects.")
+    origins: list[MemoryOrigin] = Field([], description="What it was made from, if not from what the user said.")
+
+
+class MemoryPage(Schema):
+    results: list[Memory]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class MemoryVersion(Schema):
+    id: UUID
+    kind: Literal["turn", "summary"]
+    memory: str
+    speaker: str | None
+    occurred_at: datetime
+    created_at: datetime
+    made_into: UUID | None = Field(description="The summary that replaces it.")
+    superseded_at: datetime | None
+
+
+class MemoryHistory(Schema):
+    results: list[MemoryVersion] = Field(description="The messages, then the summaries, those of days before weeks.")
+
+
+class RawLog(Schema):
+    """A stored message."""
+
+    id: UUID
+    run_id: UUID
+    role: Literal["user", "assistant"]
+    speaker: str | None
+    content: str
+    conversation: str
+    external_id: str | None
+    occurred_at: datetime
+    origins: list[MemoryOrigin] = Field([], description="What it was made from, if not from what the user said.")
+
+
+class MemorySources(Schema):
+    results: list[RawLog]
+    gone: int = Field(description="Messages that retention has deleted; only the summary is left of them.")
+
+
+class DoubtfulAnswer(Schema):
+    """An answer that was based on a deleted memory and does not clearly repeat it."""
+
+    request_id: UUID = Field(description="The run that was given the memory.")
+    id: UUID | None = Field(description="The stored answer; null while the run is unfinished.")
+    status: Status
+    created_at: datetime
+    answer: str | None = Field(description="The beginning of the answer.")
+
+
+class ForgetResult(Schema):
+    id: UUID
+    logs: int = Field(description="Deleted messages, answers included.")
+    answers: int = Field(description="Deleted answers that were based on the memory.")
+    records: int = Field(description="Deleted summaries of all levels.")
+    reopened: int = Field(description="Summaries that are valid again because their successor was deleted.")
+    doubtful: list[DoubtfulAnswer] = Field(
+        description="At most 100 answers, newest first, that were based on the memory and do not clearly repeat it; "
+        "the same request with doubtful=true deletes them."
+    )
+    doubtful_runs: int = Field(description="The number of all such answers.")
+
+
+class ContextResult(Schema):
+    context: str = Field(description="Escaped lines within a <memory> fence: data, never instructions.")
+    tokens: int
+    sources: list[Source]
