@@ -288,7 +288,7 @@ def test_an_action_is_changed_approved_and_rejected(stack: Stack, visit: Visitor
     page.reload()
     cards = page.get_by_role("region", name="Approve: wipe?")
     expect(cards).to_have_count(2)
-    card = cards.filter(has_text="one")
+    card = cards.filter(has_text="textone")
     expect(card).to_contain_text("This cannot be undone.")
     shot(page, "approval")
     card.get_by_role("button", name="Edit the arguments").click()

@@ -179,7 +179,7 @@ def test_preferences_are_changed_and_cleared(stack: Stack, visit: Visitor) -> No
     stack.client.put(path, json={"preferences": {"focus_time": "nine to eleven", "career_goals": "more"}})
     page.reload()
     page.get_by_label("When you need to focus").fill("at night")
-    page.get_by_label("What you want to reach").fill("")
+    page.get_by_label("What you want to achieve").fill("")
     page.locator("[data-preferences]").get_by_role("button", name="Save").click()
     expect(page.locator("[data-preferences]").get_by_role("button", name="Saved")).to_be_visible()
     kept = stack.client.get(path).json()["preferences"]

@@ -59,8 +59,8 @@ def test_a_person_signs_in_asks_and_copies(stack: Stack, page: Page) -> None:
     assert " ".join(area.input_value().split()) == " ".join(answers(page)[-1].split())
     shot(page, "plain-http")
     page.get_by_role("navigation").get_by_role("link", name="Ann").click()
-    page.get_by_label("Tell me when an answer is there").click()  # browsers refuse it here
-    expect(page.get_by_label("Tell me when an answer is there")).not_to_be_checked()
+    page.get_by_label("Notify me when an answer is ready while this page is hidden").click()  # browsers refuse it here
+    expect(page.get_by_label("Notify me when an answer is ready while this page is hidden")).not_to_be_checked()
     assert errors == []
 
 

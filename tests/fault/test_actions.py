@@ -196,7 +196,7 @@ def test_killed_before_the_answer(
 
 @pytest.mark.parametrize(
     ("toolset", "code", "words"),
-    [("SMALL", "unknown_tool", "not there any more"), ("CHANGED", "tool_changed", "has changed since")],
+    [("SMALL", "unknown_tool", "no longer exists"), ("CHANGED", "tool_changed", "has changed since")],
 )
 def test_another_tool_is_not_what_was_approved(
     stack: Stack, models: ModelServer, user: UUID, begin: Begin, propose: Propose, toolset: str, code: str, words: str
