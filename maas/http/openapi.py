@@ -311,7 +311,7 @@ def _responses(route: Route, is_authenticated: bool) -> dict[str, Any]:
     responses: dict[str, dict[str, Any]] = {str(route.status): success}
     if route.accepted is not None:
         content = _json_content(route.accepted.__name__)
-        responses["202"] = {"description": "It takes longer than `wait` and continues.", "content": content}
+        responses["202"] = {"description": "It takes longer than wait and continues.", "content": content}
     for status, text in OTHER_STATUSES.get(name, {}).items():
         responses[str(status)] = {"description": text}
     errors = {*route.errors, *_common_errors(route, is_authenticated)}

@@ -122,13 +122,13 @@ def test_live_without_a_database_keeps_trying(postgres: EmbeddedPostgres, templa
         psycopg.connect(postgres.dsn, autocommit=True) as admin,
         terminal("top", "--interval", "0.1", DATABASE_URL=postgres.dsn.rpartition("/")[0] + f"/{name}") as screen,
     ):
-        frame = poll(lambda: screen.shows("trying again"), 20)
+        frame = poll(lambda: screen.shows("retrying"), 20)
         assert "Postgres does not answer" in frame and name in frame and "Ctrl-C" in frame
         admin.execute(f"create database {name} template {template}".encode())
         try:
             poll(lambda: screen.shows("no orchestrator is running"), 20)
             admin.execute(f"drop database {name} with (force)".encode())
-            poll(lambda: screen.shows("trying again"), 20)
+            poll(lambda: screen.shows("retrying"), 20)
             assert screen.interrupt() == 0
         finally:
             admin.execute(f"drop database if exists {name} with (force)".encode())
