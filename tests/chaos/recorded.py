@@ -35,11 +35,13 @@ from learning_agent.emulator.recording import key_of, read_recording
 from learning_agent.emulator.results import Result
 from learning_agent.emulator.scenario import read_scenarios
 from learning_agent.emulator.system import start_system
+from maas.cli.up import EARLY_EXIT_S
 from maas.client import MaaS
 from tests.chaos.witness import statements
 
 RECORDING = Path("learning_agent/emulator/recordings/qwen2.5-coder-1.5b.json")
 RESTART_TIMEOUT_S = 60.0
+LEAST_LIFE_S = EARLY_EXIT_S + 1  # `maas up` gives a process up that ends sooner, time after time
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Killer(ThreadingHTTPServer):
         self.dsn: str | None = None  # None: nobody is killed
         self.kills: Counter[str] = Counter()
         self._seen: set[str] = set()
+        self._started = time.monotonic()
         self._lock = threading.Lock()
 
     def strike(self, key: str) -> bool:
@@ -75,6 +78,7 @@ class Killer(ThreadingHTTPServer):
             if self.dsn is None or key in self._seen:
                 return False
             self._seen.add(key)
+            time.sleep(max(0.0, self._started + LEAST_LIFE_S - time.monotonic()))
             with psycopg.connect(self.dsn, autocommit=True, row_factory=dict_row) as connection:
                 stages = connection.execute(statements()["stage_in_flight"].encode()).fetchall()
                 pids = [row["pid"] for row in connection.execute(statements()["orchestrators"].encode())]
@@ -88,6 +92,7 @@ class Killer(ThreadingHTTPServer):
                     if alive - set(pids):
                         break
                     time.sleep(0.1)
+            self._started = time.monotonic()
             return True
 
 
