@@ -57,8 +57,9 @@ async def write_export(
                     counts[part] += 1
         for plugin, name in exports_of_plugins():
             async for row in snapshot.stream(query_named(name), user_id, prefetch=PREFETCH_ROWS):
-                line = {"type": PLUGIN_TYPE, "plugin": plugin, "query": name, "row": json.loads(row["line"])}
-                out.write(visible_json(json.dumps(line, ensure_ascii=False)).encode() + b"\n")
+                start = json.dumps({"type": PLUGIN_TYPE, "plugin": plugin, "query": name})[:-1]
+                # The row is not parsed: numbers keep all their digits.
+                out.write(visible_json(f'{start}, "row": {row["line"]}}}').encode() + b"\n")
                 counts["plugins"] += 1
     await db.value(queries.note_audit, "export", user_id, None, counts, actor)
     return counts
