@@ -17,9 +17,9 @@ import psycopg
 import pytest
 
 from shared.errors import MaasError
-from shared.postgres import acquire
-from shared.postgres.installation import DataDir
-from shared.postgres.supervisor_socket import SupervisorConnection, connect_supervisor
+from shared.postgres import _spawn, acquire
+from shared.postgres.installation import choose_data_dir
+from shared.postgres.supervisor_socket import connect_supervisor
 from tests.fault.holder import NOBODY, Holder, alive, left_of
 from tests.polling import poll
 
@@ -381,18 +381,15 @@ def test_a_folder_of_another_version(known: Path, hold: Start) -> None:
     assert "Postgres 12" in said["message"]
 
 
-def test_an_error_waits_for_a_process_that_connects_late(
-    known: Path, hold: Start, pg_bin: Path | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_waits_for_a_process_that_connects_late(known: Path, hold: Start, pg_bin: Path | None) -> None:
     ended(hold())
     (known / "postgres" / "cluster" / "data" / "PG_VERSION").write_text("12\n")
-
-    def connect_late(folder: DataDir, timeout_s: float) -> SupervisorConnection | None:
-        time.sleep(0.5)
-        return connect_supervisor(folder, timeout_s)
-
-    monkeypatch.setattr("shared.postgres.connect_supervisor", connect_late)
-    monkeypatch.setattr("shared.postgres.BUSY_TIMEOUT_S", 5.0)
+    folder = choose_data_dir(known, print)
+    assert _spawn(folder, pg_bin, print)
+    time.sleep(0.5)
+    connection = connect_supervisor(folder, 5)
+    assert connection is not None
     with pytest.raises(MaasError, match="Postgres 12") as caught:
-        acquire(known, bin_dir=pg_bin)
+        connection.read(5)
+    connection.drop()
     assert caught.value.code == "data_dir_version"
