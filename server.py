@@ -51,9 +51,10 @@ def require_loopback(settings: Settings) -> None:
         ) from error
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
-            "open_door", f"MAAS_HOST={settings.http.host} is reachable from other machines and MAAS_AUTH=none lets "
+            "open_door",
+            f"MAAS_HOST={settings.http.host} is reachable from other machines and MAAS_AUTH=none lets "
             "every client in; use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`, or MAAS_AUTH=local",
-        )  # fmt: skip
+        )
 
 
 def bind(settings: HttpSettings) -> socket.socket:
@@ -113,9 +114,15 @@ async def serve(settings: Settings, postgres: PostgresUrls) -> None:
             gc.freeze()  # loaded modules stay; collecting them, and often, costs a tenth of the CPU time
             gc.set_threshold(10_000)
             config = uvicorn.Config(
-                app, http=limited_protocol(settings.http), ws="none", log_config=None, access_log=False,
-                server_header=False, timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=5,
-            )  # fmt: skip
+                app,
+                http=limited_protocol(settings.http),
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=5,
+            )
             await Server(config, app).serve(sockets=[listener])
 
 
@@ -154,10 +161,14 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
         await db.check_pooler()
         long_db = await stack.enter_async_context(
             open_database(
-                postgres.query, LONG_POOL_SIZE, "maas server long", min_size=0,
-                statement_timeout=settings.database.statement_timeout, idle_s=LONG_POOL_IDLE_S,
+                postgres.query,
+                LONG_POOL_SIZE,
+                "maas server long",
+                min_size=0,
+                statement_timeout=settings.database.statement_timeout,
+                idle_s=LONG_POOL_IDLE_S,
             )
-        )  # fmt: skip
+        )
         embedder = open_embedder(settings)
         questions = await stack.enter_async_context(
             open_query_embedder(db, embedder, settings.embeddings.embedding_timeout)

@@ -78,7 +78,7 @@ def ablation(
 
 async def measure(
     folder: Path, dsn: str, settings: Settings, conversations: Sequence[Conversation]
-) -> dict[str, Family]:  # fmt: skip
+) -> dict[str, Family]:
     """Import, embed and ask what names its evidence, conversation by conversation. Raises MaasError."""
     families: dict[str, Family] = {}
     filled = _sample(conversations)

@@ -111,9 +111,12 @@ async def measure_tools(dsn: str, settings: Settings, leads: int, calls: int) ->
     connection = await connect(dsn)
     for statement in FILL:
         for name, value in (
-            ("$ACCOUNT", f"'{ACCOUNT}'"), ("$AD_ACCOUNT", f"'{AD_ACCOUNT}'"), ("$USER", f"'{USER}'"),
-            ("$LEADS", str(leads)), ("$MESSAGES", str(MESSAGES_A_LEAD)),
-        ):  # fmt: skip
+            ("$ACCOUNT", f"'{ACCOUNT}'"),
+            ("$AD_ACCOUNT", f"'{AD_ACCOUNT}'"),
+            ("$USER", f"'{USER}'"),
+            ("$LEADS", str(leads)),
+            ("$MESSAGES", str(MESSAGES_A_LEAD)),
+        ):
             statement = statement.replace(name, value)
         await connection.execute(statement)
     await connection.close()
@@ -151,10 +154,17 @@ async def call(db: Database, deps: Deps, tools: Toolset, name: str, arguments: d
 def measure_sync(dsn: str, count: int) -> list[Figure]:
     """Seconds of `maas ads sync` for an account whose CRM has `count` leads, and of one more that finds nothing new."""
     leads = {
-        str(number): {"name": f"Lead {number}", "price": 0, "status_id": 11, "pipeline_id": 1, "contact_id": number,
-                      "created_at": number, "updated_at": number}
+        str(number): {
+            "name": f"Lead {number}",
+            "price": 0,
+            "status_id": 11,
+            "pipeline_id": 1,
+            "contact_id": number,
+            "created_at": number,
+            "updated_at": number,
+        }
         for number in range(1, count + 1)
-    }  # fmt: skip
+    }
     contacts = {str(number): {"name": "Client", "phone": f"+7702{number:07}"} for number in range(1, count + 1)}
     statuses = {"11": {"name": "New", "sort": 1}}
     pipelines = {"1": {"name": "Sales", "sort": 1, "statuses": statuses}}
@@ -177,9 +187,13 @@ def maas(dsn: str, *words: str) -> float:
     variables = os.environ | {"DATABASE_URL": dsn, "CRM": TOKEN}
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", "from main import cli; cli()", *words], env=variables, text=True, check=False,
-        capture_output=True, cwd=Path(__file__).parents[1],
-    )  # fmt: skip
+        [sys.executable, "-c", "from main import cli; cli()", *words],
+        env=variables,
+        text=True,
+        check=False,
+        capture_output=True,
+        cwd=Path(__file__).parents[1],
+    )
     if done.returncode:
         raise MaasError("bench_failed", done.stderr[-500:])
     return time.perf_counter() - began

@@ -106,10 +106,18 @@ def answers(
     if not given:
         raise MaasError("bench_failed", "nothing was answered")
     report(given, imported, model, judge)
-    write_json(out, {
-        "model": model, "judge": judge, "roles": roles or "all", "window": window, "import": imported,
-        "table": [summary_of(given, way) for way in WAYS], "answers": [asdict(one) for one in given],
-    })  # fmt: skip
+    write_json(
+        out,
+        {
+            "model": model,
+            "judge": judge,
+            "roles": roles or "all",
+            "window": window,
+            "import": imported,
+            "table": [summary_of(given, way) for way in WAYS],
+            "answers": [asdict(one) for one in given],
+        },
+    )
     console.print(f"every answer is in {out}", markup=False, soft_wrap=True)
 
 
@@ -190,9 +198,13 @@ class Bench:
         history = "\n".join(lines)
         prompt = f"<conversation>\n{history}\n</conversation>\n\n{question.text}" if lines else question.text
         request = Request(
-            role=ROLE, system=_ALONE, messages=(Message("user", prompt),), temperature=0.0, max_tokens=200,
+            role=ROLE,
+            system=_ALONE,
+            messages=(Message("user", prompt),),
+            temperature=0.0,
+            max_tokens=200,
             inputs={"user_query": question.text, "memory": [f"- {line}" for line in lines]},
-        )  # fmt: skip
+        )
         try:
             reply = (await complete(self.model, request, budget=BUDGET_S, attempt_timeout=BUDGET_S)).reply
         except ModelError as error:  # the history may not fit into the model's window
@@ -251,13 +263,18 @@ def summary_of(given: Sequence[Answer], way: str) -> dict[str, Any]:
     right = fmean(judged) if judged else None
     prices = [one.dollars for one in mine if one.dollars is not None]
     return {
-        "way": way, "questions": len(mine), "right": right,
+        "way": way,
+        "questions": len(mine),
+        "right": right,
         "margin": 1.96 * math.sqrt(right * (1 - right) / len(judged)) if right is not None else None,
-        "f1": fmean(one.graded.f1 for one in mine), "evidence_shown": fmean(one.shown for one in mine),
-        "tokens_in": fmean(one.tokens_in for one in mine), "tokens_out": fmean(one.tokens_out for one in mine),
-        "dollars": fmean(prices) if prices else None, "p50_s": percentile([one.seconds for one in mine], 0.5),
+        "f1": fmean(one.graded.f1 for one in mine),
+        "evidence_shown": fmean(one.shown for one in mine),
+        "tokens_in": fmean(one.tokens_in for one in mine),
+        "tokens_out": fmean(one.tokens_out for one in mine),
+        "dollars": fmean(prices) if prices else None,
+        "p50_s": percentile([one.seconds for one in mine], 0.5),
         "p95_s": percentile([one.seconds for one in mine], 0.95),
-    }  # fmt: skip
+    }
 
 
 def report(given: Sequence[Answer], imported: Mapping[str, float], model: str, judge: str | None) -> None:
@@ -266,10 +283,19 @@ def report(given: Sequence[Answer], imported: Mapping[str, float], model: str, j
     for way in WAYS:
         one = summary_of(given, way)
         right = None if one["right"] is None else f"{100 * one['right']:.0f} ± {100 * one['margin']:.0f}"
-        rows.append((
-            way, right, 100 * one["f1"], 100 * one["evidence_shown"], one["tokens_in"], one["tokens_out"],
-            one["dollars"], one["p50_s"], one["p95_s"],
-        ))  # fmt: skip
+        rows.append(
+            (
+                way,
+                right,
+                100 * one["f1"],
+                100 * one["evidence_shown"],
+                one["tokens_in"],
+                one["tokens_out"],
+                one["dollars"],
+                one["p50_s"],
+                one["p95_s"],
+            )
+        )
     columns = ("", "right %", "F1 %", "evidence shown %", "tokens in", "tokens out", "dollars", "p50 s", "p95 s")
     title = f"{model}, judge {judge or 'none'}: {len(given) // len(WAYS)} questions; figures are of one question"
     print_table(title, columns, rows)

@@ -48,7 +48,7 @@ class Asked:
         text = self.question.text
         found = await build_context(
             self.db, self.user_id, text, budget, filters=self.filters, query_embedder=self.query_embedder, is_full=True
-        )  # fmt: skip
+        )
         return share(self.question.evidence, [hit.external_id or "" for hit in found.hits])
 
     async def _names(self, ranked: Iterable[RankedMessage]) -> dict[UUID, str]:

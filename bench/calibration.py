@@ -40,9 +40,21 @@ async def calibrate(sandbox: Sandbox, seconds: int) -> list[Figure]:
         figures = []
         for clients in (8, 1):
             process = await asyncio.create_subprocess_exec(
-                program, "-n", "-c", str(clients), "-j", str(min(clients, 2)), "-T", str(seconds), "-f", str(script),
-                dsn, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-            )  # fmt: skip
+                program,
+                "-n",
+                "-c",
+                str(clients),
+                "-j",
+                str(min(clients, 2)),
+                "-T",
+                str(seconds),
+                "-f",
+                str(script),
+                dsn,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
             output, _ = await process.communicate()
             if found := re.search(rb"^tps = ([\d.]+)", output, re.MULTILINE):
                 noun = "clients" if clients > 1 else "client"

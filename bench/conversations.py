@@ -76,9 +76,13 @@ class Conversation(BaseModel):
             for session in self.sessions:
                 for turn in session.turns:
                     line = {
-                        "role": turn.role, "content": turn.text, "at": turn.at.isoformat(), "speaker": turn.speaker,
-                        "conversation": session.id, "external_id": turn.id,
-                    }  # fmt: skip
+                        "role": turn.role,
+                        "content": turn.text,
+                        "at": turn.at.isoformat(),
+                        "speaker": turn.speaker,
+                        "conversation": session.id,
+                        "external_id": turn.id,
+                    }
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -171,10 +171,19 @@ def scaled(measured: Mapping[str, Measured]) -> Measured:
         return []
     unit, _ = measured["calibration"][0]
     return [
-        (replace(figure, name=f"{figure.name}, on a disk of {CALIBRATION:,.0f} commits/s", aim=None,
-                 value=figure.value * CALIBRATION / unit.value), [])
-        for found in measured.values() for figure, _ in found if figure.scales
-    ]  # fmt: skip
+        (
+            replace(
+                figure,
+                name=f"{figure.name}, on a disk of {CALIBRATION:,.0f} commits/s",
+                aim=None,
+                value=figure.value * CALIBRATION / unit.value,
+            ),
+            [],
+        )
+        for found in measured.values()
+        for figure, _ in found
+        if figure.scales
+    ]
 
 
 def _without_floor(figure: Figure, values: list[float]) -> tuple[Figure, list[float]]:

@@ -24,13 +24,20 @@ ROLE = "FinalResponder"  # one of the five: only the name of a breaker here
 _ABSTENTION = ("adversarial", "abstention", "unanswerable")
 _RULES = (
     (_ABSTENTION, "Nothing was said about it. The answer is right only if it says that it is not known."),
-    (("updat", "contradiction"), "It has changed over time. The answer is right if it gives the latest state; that it "
-     "also names an earlier one is no mistake."),
-    (("preference", "instruction"), "The answer is right if it makes use of what the user told about themselves; it "
-     "need not repeat all of it."),
-    (("temporal",), "Dates and durations count in any notation. A number of days, weeks or months that is off by one "
-     "is right."),
-)  # fmt: skip
+    (
+        ("updat", "contradiction"),
+        "It has changed over time. The answer is right if it gives the latest state; that it "
+        "also names an earlier one is no mistake.",
+    ),
+    (
+        ("preference", "instruction"),
+        "The answer is right if it makes use of what the user told about themselves; it need not repeat all of it.",
+    ),
+    (
+        ("temporal",),
+        "Dates and durations count in any notation. A number of days, weeks or months that is off by one is right.",
+    ),
+)
 _GENEROUS = "Be generous: the answer is right if it names what the reference names, in whatever words and however long."
 _STRICT = "The answer is right if it holds everything that the question asks for and the reference has; a part is not."
 _TASK = """You grade an answer about a past conversation.
@@ -59,9 +66,12 @@ async def grade(judge: Model | None, conversation: Conversation, question: Quest
     parts = {"question": question.text, "reference": reference, "answer": answer}
     asked = "\n".join(f"<{name}>\n{text}\n</{name}>" for name, text in parts.items())
     request = Request(
-        role=ROLE, system=_TASK.format(rules=rules_for(conversation, question)),
-        messages=(Message("user", f"{asked}\n\nCORRECT or WRONG?"),), temperature=0.0, max_tokens=10,
-    )  # fmt: skip
+        role=ROLE,
+        system=_TASK.format(rules=rules_for(conversation, question)),
+        messages=(Message("user", f"{asked}\n\nCORRECT or WRONG?"),),
+        temperature=0.0,
+        max_tokens=10,
+    )
     reply = (await complete(judge, request, budget=BUDGET_S, attempt_timeout=BUDGET_S)).reply
     return Graded(is_correct(reply.text), f1, reply.usage.tokens_in, reply.usage.tokens_out)
 

@@ -151,10 +151,12 @@ async def ingest(db: Database, dsn: str, user: UUID, data: Path) -> tuple[list[s
     (sizes,) = _rows(dsn, SIZE, user)
     pages = sizes["chars"] / PAGE_CHARS
     return names, [
-        Figure("files", "", len(names)), Figure("files that cannot be read", "", failed),
-        Figure(f"pages of {PAGE_CHARS} characters", "", pages), Figure("chunks", "", sizes["chunks"]),
+        Figure("files", "", len(names)),
+        Figure("files that cannot be read", "", failed),
+        Figure(f"pages of {PAGE_CHARS} characters", "", pages),
+        Figure("chunks", "", sizes["chunks"]),
         Figure(f"{INGESTED_PAGES} pages", "s", INGESTED_PAGES * seconds / max(pages, 1), INGEST_LIMIT_S),
-    ]  # fmt: skip
+    ]
 
 
 async def embed(db: Database, embedder: Embedder) -> Figure:
@@ -202,8 +204,15 @@ async def search(db: Database, dsn: str, user: UUID, queries: Sequence[str], qui
     count = QUICK_CHUNKS if quick else CHUNKS
     for number, chunks in enumerate(_made_up(texts, count)):
         name = f"made up/{number}.md"
-        fields = {"name": name, "media_type": "text/markdown", "sha256": sha256(name.encode()).hexdigest(),
-                  "bytes": 1, "track_id": "bench", "status": "processed", "summary": name}  # fmt: skip
+        fields = {
+            "name": name,
+            "media_type": "text/markdown",
+            "sha256": sha256(name.encode()).hexdigest(),
+            "bytes": 1,
+            "track_id": "bench",
+            "status": "processed",
+            "summary": name,
+        }
         await store(db, other if number % 2 else None, fields, chunks)
     _rows(dsn, "vacuum analyze knowledge_chunks")
     frequent = [row["term"] for row in _rows(dsn, FREQUENT)]

@@ -66,11 +66,16 @@ async def complete(request: Request) -> Response:
     if pace:
         await asyncio.sleep(usage["completion_tokens"] / pace)
     message: dict[str, Any] = {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
-    return JSONResponse({
-        "id": "1", "object": "chat.completion", "created": 0, "model": body["model"],
-        "choices": [{"index": 0, "finish_reason": _finish(calls), "message": message}],
-        "usage": usage,
-    })  # fmt: skip
+    return JSONResponse(
+        {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [{"index": 0, "finish_reason": _finish(calls), "message": message}],
+            "usage": usage,
+        }
+    )
 
 
 def tool_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -186,9 +186,12 @@ def _bare(url: str) -> Callable[[], Awaitable[Any]]:
 
     async def ask() -> Any:
         return await client.chat.completions.create(
-            model="FinalResponder", messages=[{"role": "user", "content": PROMPT}], max_tokens=2000, temperature=0.7,
+            model="FinalResponder",
+            messages=[{"role": "user", "content": PROMPT}],
+            max_tokens=2000,
+            temperature=0.7,
             timeout=30,
-        )  # fmt: skip
+        )
 
     return ask
 

@@ -89,13 +89,18 @@ async def open_house(bench: Bench) -> AsyncIterator[House]:
     """A fresh database with its processes, a slow model, and what ann remembers. Raises MaasError."""
     port, model_port, liar_port = free_port(), free_port(), free_port()
     liar = {
-        "url": f"http://127.0.0.1:{liar_port}/mcp", "effects": {"endless_json": "read"}, "timeout": LIARS_REPLY_S,
-    }  # fmt: skip
+        "url": f"http://127.0.0.1:{liar_port}/mcp",
+        "effects": {"endless_json": "read"},
+        "timeout": LIARS_REPLY_S,
+    }
     settings = {
-        "MAAS_MODEL": "extractive:builtin", "MAAS_AUTH": "keys", "MAAS_PORT": str(port), "OPENAI_API_KEY": "sk-bench",
+        "MAAS_MODEL": "extractive:builtin",
+        "MAAS_AUTH": "keys",
+        "MAAS_PORT": str(port),
+        "OPENAI_API_KEY": "sk-bench",
         "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "MAAS_MCP_SERVERS": json.dumps({"mcpServers": {"liar": liar}}),
-    }  # fmt: skip
+    }
     with bench.sandbox.database() as dsn, Processes(bench.sandbox.folder, dsn, bench.settings, **settings) as processes:
         connection = await connect(dsn)
         try:
@@ -122,9 +127,17 @@ async def open_house(bench: Bench) -> AsyncIterator[House]:
                 keys = [await create_key(db, NewKey("bench", user_id=user), "bench") for user in (ann, bob)]
                 app = await create_key(db, NewKey("app", ("ask", "read", "admin")), "bench")
             house = House(
-                bench, processes, connection, dsn, port, server, orchestrator,
-                Person(ann, keys[0]), Person(bob, keys[1]), app,
-            )  # fmt: skip
+                bench,
+                processes,
+                connection,
+                dsn,
+                port,
+                server,
+                orchestrator,
+                Person(ann, keys[0]),
+                Person(bob, keys[1]),
+                app,
+            )
             await fill_memory(house)
             yield house
         finally:
@@ -140,8 +153,14 @@ async def fill_memory(house: House) -> None:
         content = words.encode()[:MESSAGE_BYTES].decode(errors="ignore")
         message = {"role": "user", "content": content, "conversation": f"talk {number // 50}"}
         lines.append(json.dumps(message, ensure_ascii=False))
-    reply = await send(house, house.ann.key, "POST", f"/v1/users/{house.ann.user_id}/import", "\n".join(lines).encode(),
-                       "application/x-ndjson")  # fmt: skip
+    reply = await send(
+        house,
+        house.ann.key,
+        "POST",
+        f"/v1/users/{house.ann.user_id}/import",
+        "\n".join(lines).encode(),
+        "application/x-ndjson",
+    )
     assert b" 202 " in reply[:20], reply[:300]
     await house.wait_idle()
 

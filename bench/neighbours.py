@@ -37,9 +37,16 @@ POST_LIMIT_MS, ANSWER_LIMIT_MS = 200.0, 1000.0
 MEMORY_LIMIT_MB = 300.0
 ANSWER_WAIT_S = 30
 COLUMNS = (
-    "POST p50", "POST p95", "x alone", "answer p50", "answer p95", "answer x alone", "document p95", "orchestrator MB",
+    "POST p50",
+    "POST p95",
+    "x alone",
+    "answer p50",
+    "answer p95",
+    "answer x alone",
+    "document p95",
+    "orchestrator MB",
     "server MB",
-)  # fmt: skip
+)
 
 
 @dataclass(slots=True)

@@ -51,9 +51,16 @@ async def run_peer(bench: Bench, name: str, runs: int, concurrency: int) -> Peer
         Processes(bench.sandbox.folder, dsn, bench.settings, PYTHONPATH=str(ROOT)) as processes,
     ):
         peer = processes.spawn(
-            name, "-m", f"bench.peers.{name}", dsn, "--runs", str(runs), "--concurrency", str(concurrency),
+            name,
+            "-m",
+            f"bench.peers.{name}",
+            dsn,
+            "--runs",
+            str(runs),
+            "--concurrency",
+            str(concurrency),
             python=python_of(name),
-        )  # fmt: skip
+        )
         deadline = Deadline(TIMEOUT_S, f"{runs} runs by {name}")
         idle = await _wait_for(BEGUN, peer, processes, deadline), _postgres(bench)
         ended = await _wait_for(ANSWER, peer, processes, deadline), _postgres(bench)

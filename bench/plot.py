@@ -20,9 +20,15 @@ def plot_stages(stages: Mapping[str, Sequence[float]], title: str, path: Path) -
     axes = figure.subplots()
     names = list(stages)[::-1]
     axes.boxplot(
-        [list(stages[name]) for name in names], orientation="horizontal", tick_labels=names, whis=(5, 95),
-        showfliers=False, patch_artist=True, boxprops={"facecolor": "#9ecae1"}, medianprops={"color": "#08306b"},
-    )  # fmt: skip
+        [list(stages[name]) for name in names],
+        orientation="horizontal",
+        tick_labels=names,
+        whis=(5, 95),
+        showfliers=False,
+        patch_artist=True,
+        boxprops={"facecolor": "#9ecae1"},
+        medianprops={"color": "#08306b"},
+    )
     axes.set_xscale("log")
     axes.set_xlabel("ms (box: middle half, line: median, whiskers: p5 and p95)")
     axes.set_title(title)

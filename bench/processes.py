@@ -70,9 +70,13 @@ class Processes:
         output = self._folder / f"{name}-{self._started}.log"
         with output.open("wb") as file:
             process = subprocess.Popen(
-                [python, "-S", "-c", LEASH, *arguments], env=self._environment | environment, cwd=self._folder,
-                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-            )  # fmt: skip
+                [python, "-S", "-c", LEASH, *arguments],
+                env=self._environment | environment,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+            )
         self._running[process] = output
         return process
 

@@ -211,7 +211,7 @@ async def _answer(db: Database, questions: QueryEmbedder | None, user_id: UUID, 
     for budget in BUDGETS:
         found = await build_context(
             db, user_id, question.text, budget, filters=filters, query_embedder=questions, is_full=True
-        )  # fmt: skip
+        )
         context[str(budget)] = found.fenced
     ranked = list(dict.fromkeys(hit.external_id for hit in hits if hit.external_id))
     return {"ranked": ranked[:LIMIT], "ms": round(elapsed * 1000, 3), "context": context}
@@ -226,12 +226,17 @@ def _report(families: dict[str, Family]) -> None:
     columns = ("family", "conversations", "turns", "questions", "import s", "archive s", "search p50 ms", "p95 ms")
     rows = [
         (
-            name, len(one.conversations), sum(conversation.length for conversation in one.conversations),
-            len(one.searches), one.import_s, one.archive_s, percentile(one.searches, 0.5),
+            name,
+            len(one.conversations),
+            sum(conversation.length for conversation in one.conversations),
+            len(one.searches),
+            one.import_s,
+            one.archive_s,
+            percentile(one.searches, 0.5),
             percentile(one.searches, 0.95),
         )
         for name, one in families.items()
-    ]  # fmt: skip
+    ]
     print_table("recall", columns, rows)
 
 

@@ -112,9 +112,13 @@ def machine(postgres: str) -> dict[str, object]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     libraries = {name: version(name) for name in ("maas", "asyncpg", "uvicorn", "uvloop", "starlette")}
     return {
-        "cores": cores, "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(),
-        "postgres": postgres, "load_before": round(os.getloadavg()[0], 2), "versions": libraries,
-    }  # fmt: skip
+        "cores": cores,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "postgres": postgres,
+        "load_before": round(os.getloadavg()[0], 2),
+        "versions": libraries,
+    }
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

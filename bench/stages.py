@@ -170,11 +170,14 @@ def read_people() -> list[Person]:
     """The two people of the data file."""
     return [
         Person(
-            one["language"], one["person"], [Fact(**fact) for fact in one["facts"]], one["world"],
+            one["language"],
+            one["person"],
+            [Fact(**fact) for fact in one["facts"]],
+            one["world"],
             [(said, reply) for said, reply in one["chatter"]],
         )
         for one in json.loads(PEOPLE.read_text(encoding="utf-8"))
-    ]  # fmt: skip
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +226,14 @@ class Trial:
                     when = (at + timedelta(minutes=place)).isoformat()
                     about = (f"{person.language}-{number}", f"{number}-{place}")
                     done = await import_messages(
-                        db, person.user, [
+                        db,
+                        person.user,
+                        [
                             ImportedMessage("user", text, when, person.person, about[0], f"{about[1]}-user"),
                             ImportedMessage("assistant", reply, when, None, about[0], f"{about[1]}-reply"),
-                        ], person.language,
-                    )  # fmt: skip
+                        ],
+                        person.language,
+                    )
                     assert done.run_id is not None
                     runs.append(done.run_id)
         task = progress.add_task("exchanges recorded", total=len(runs))
@@ -265,11 +271,23 @@ class Trial:
         for person, text, word in questions:
             row = await self._ask(connection, processes, person.user, text)
             memory = (row["payload"] or "").partition("<memory>")[2].partition("</memory>")[0]
-            asked.append(Asked(
-                phase, person.language, text, bool(word), row["kind"] or "", row["overruled"] or "",
-                bool(word and re.search(word, memory)), bool(word and re.search(word, row["answer"] or "")),
-                row["written"], row["before_s"] or 0.0, row["s"] or 0.0, row["answer"] or "", row["error"] or "",
-            ))  # fmt: skip
+            asked.append(
+                Asked(
+                    phase,
+                    person.language,
+                    text,
+                    bool(word),
+                    row["kind"] or "",
+                    row["overruled"] or "",
+                    bool(word and re.search(word, memory)),
+                    bool(word and re.search(word, row["answer"] or "")),
+                    row["written"],
+                    row["before_s"] or 0.0,
+                    row["s"] or 0.0,
+                    row["answer"] or "",
+                    row["error"] or "",
+                )
+            )
             progress.advance(task)
 
     async def _ask(self, connection: asyncpg.Connection, processes: Processes, user: UUID, text: str) -> asyncpg.Record:
@@ -299,25 +317,53 @@ def report(model: str, asked: Sequence[Asked], calls: Sequence[Mapping[str, Any]
         "p50 s",
     )
     if calls:
-        print_table(f"{model}: replies", stage_names, [
-            (one["role"], one["asked"], 100 * one["at_once"] / one["asked"], one["repaired"], one["degraded"],
-             one["late"],
-             one["tokens_in"], one["kept"], one["tokens_out"], one["p50_s"])
-            for one in calls
-        ])  # fmt: skip
+        print_table(
+            f"{model}: replies",
+            stage_names,
+            [
+                (
+                    one["role"],
+                    one["asked"],
+                    100 * one["at_once"] / one["asked"],
+                    one["repaired"],
+                    one["degraded"],
+                    one["late"],
+                    one["tokens_in"],
+                    one["kept"],
+                    one["tokens_out"],
+                    one["p50_s"],
+                )
+                for one in calls
+            ],
+        )
     rows = []
     for phase in PHASES:
         own = [one for one in asked if one.phase == phase and one.is_about_person]
         if own:
-            rows.append((
-                phase, len(own), sum(one.kind == "GENERAL" for one in own), sum(bool(one.overruled) for one in own),
-                sum(one.is_shown for one in own), sum(one.is_right for one in own), max(one.written for one in own),
-                percentile([one.before_s for one in own], 0.5), percentile([one.s for one in own], 0.5),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    phase,
+                    len(own),
+                    sum(one.kind == "GENERAL" for one in own),
+                    sum(bool(one.overruled) for one in own),
+                    sum(one.is_shown for one in own),
+                    sum(one.is_right for one in own),
+                    max(one.written for one in own),
+                    percentile([one.before_s for one in own], 0.5),
+                    percentile([one.s for one in own], 0.5),
+                )
+            )
     names = (
-        "facts", "asked", "taken for general", "model overruled", "shown to the Responder", "in the answer",
-        "most tokens written before it", "p50 s before it", "p50 s",
-    )  # fmt: skip
+        "facts",
+        "asked",
+        "taken for general",
+        "model overruled",
+        "shown to the Responder",
+        "in the answer",
+        "most tokens written before it",
+        "p50 s before it",
+        "p50 s",
+    )
     print_table(f"{model}: questions about the person; rules answer in the last two lines", names, rows)
     general = [one for one in asked if not one.is_about_person]
     kept = sum(one.kind == "GENERAL" for one in general)

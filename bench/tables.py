@@ -173,15 +173,27 @@ async def _copy(connections: Sequence[asyncpg.Connection], start: int, exchanges
              one.at, end, end, end)
         )  # fmt: skip
         for id_, kind, content, at in (
-            (one.query_id, "user_query", one.query, one.at), (one.answer_id, "assistant_response", one.answer, end),
-        ):  # fmt: skip
+            (one.query_id, "user_query", one.query, one.at),
+            (one.answer_id, "assistant_response", one.answer, end),
+        ):
             logs.append(
                 (id_, one.user, one.run, kind, content, str(one.conversation), at, at, end, one.run, one.record, at)
             )
         records.append(
-            (one.record, one.user, one.run, one.at.date(), end.date(), one.query.split()[:2],
-             f"{one.query[:100]}: {one.answer[:100]}", [one.query_id, one.answer_id], end, end, end)
-        )  # fmt: skip
+            (
+                one.record,
+                one.user,
+                one.run,
+                one.at.date(),
+                end.date(),
+                one.query.split()[:2],
+                f"{one.query[:100]}: {one.answer[:100]}",
+                [one.query_id, one.answer_id],
+                end,
+                end,
+                end,
+            )
+        )
     async with asyncio.TaskGroup() as group:
         for connection, (table, columns), rows in zip(connections, TABLES.items(), (runs, logs, records), strict=True):
             group.create_task(connection.copy_records_to_table(table, records=rows, columns=columns))

@@ -124,9 +124,12 @@ async def measure(bench: Bench) -> dict[str, list[Figure]]:
     port = free_port()
     root = str(Path(__file__).parents[1])
     environment: dict[str, Any] = {
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "none", "PYTHONPATH": root,
-        "MAAS_TOOLS": "bench.tools:TOOLS", "MAAS_RESPONDER_MODEL": "openai:FinalResponder",
-    }  # fmt: skip
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1",
+        "OPENAI_API_KEY": "none",
+        "PYTHONPATH": root,
+        "MAAS_TOOLS": "bench.tools:TOOLS",
+        "MAAS_RESPONDER_MODEL": "openai:FinalResponder",
+    }
     with Processes(bench.sandbox.folder, "", bench.settings) as processes:
         processes.spawn("model_server", "-m", "bench.model_server", str(port), PYTHONPATH=root)
         await wait_for_port(port, processes)
@@ -166,9 +169,10 @@ async def side_by_side(system: System, count: int) -> list[Figure]:
     """What tools of three domains and six sources of context add to a run; each of them waits."""
     calls = json.dumps({"tools": [{"name": one.name} for one in SLOW_TOOLS]})
     queries = {
-        "bench": "Call look 0 times.", "domains": f"Call executeTools 1 times. {calls}",
+        "bench": "Call look 0 times.",
+        "domains": f"Call executeTools 1 times. {calls}",
         "sources": "Call look 0 times.",
-    }  # fmt: skip
+    }
     took: dict[str, list[float]] = {name: [] for name in queries}
     for _ in range(count):
         for name, query in queries.items():

@@ -140,8 +140,12 @@ def insert_messages(stack: Stack, conversation: UUID) -> None:
         "insert into chat_messages (conversation_id, user_id, role, content, created_at)"
         " select %s, %s, case n %% 2 when 0 then 'user' else 'assistant' end,"
         " repeat('Words about **something** that were said. ', 1 + n %% 7), now() - (%s - n) * interval '1 minute'"
-        " from generate_series(1, %s) n", conversation, LOCAL_USER, MESSAGES, MESSAGES,
-    )  # fmt: skip
+        " from generate_series(1, %s) n",
+        conversation,
+        LOCAL_USER,
+        MESSAGES,
+        MESSAGES,
+    )
 
 
 async def measure_tabs(url: str, count: int, pid: int) -> float:

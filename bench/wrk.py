@@ -32,10 +32,25 @@ async def post_runs_by_wrk(
     threads = str(connections if rate else 1)
     before = _cpu_of_ended()
     process = await asyncio.create_subprocess_exec(
-        program, "-t", threads, "-c", str(connections), "-d", f"{seconds + TIMEOUT_S}s", "-s", str(SCRIPT),
-        f"http://127.0.0.1:{port}", "--", str(seconds), str(rate), threads, str(queries),
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        program,
+        "-t",
+        threads,
+        "-c",
+        str(connections),
+        "-d",
+        f"{seconds + TIMEOUT_S}s",
+        "-s",
+        str(SCRIPT),
+        f"http://127.0.0.1:{port}",
+        "--",
+        str(seconds),
+        str(rate),
+        threads,
+        str(queries),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     output, _ = await process.communicate()
     lines = output.decode(errors="replace").splitlines()
     if process.returncode or not lines or not lines[-1].startswith("{"):

@@ -237,10 +237,14 @@ def figures_of(months: Sequence[Month], before: Recall, after: Recall) -> list[F
         Figure(f"facts among the first {FOUND} turns, not compacted", "%", 100 * before.turns),
         Figure(f"facts among the first {FOUND} turns, compacted", "%", 100 * after.turns, floor=100 * before.turns - 2),
         Figure(f"facts in the first {CANDIDATES} records, not compacted", "%", 100 * before.candidates),
-        Figure(f"facts in the first {CANDIDATES} records, compacted", "%", 100 * after.candidates,
-               floor=100 * before.candidates - 2),
+        Figure(
+            f"facts in the first {CANDIDATES} records, compacted",
+            "%",
+            100 * after.candidates,
+            floor=100 * before.candidates - 2,
+        ),
         Figure("facts told in open summaries, compacted", "%", 100 * after.summaries),
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -20,9 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(\]\(|^\[[\w-]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
 CODE = re.compile(r"(```.*?```|(?<!`)`[^`\n]*`(?!`))", re.DOTALL)
 MOVED = {
-    "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security-policy.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security-policy.md",
     "examples/README.md": "examples.md",
-}  # fmt: skip
+}
 
 
 def in_tree(uri: str) -> str:

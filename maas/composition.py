@@ -104,9 +104,7 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
         models, fallbacks = (
             open_models(named, choose) for choose in (settings.models.role_model, settings.models.role_fallback)
         )
-        yield Deps(
-            db, settings, RoleModels(models, BuiltinModel(), fallbacks, named, images), questions, EventLog(db)
-        )  # fmt: skip
+        yield Deps(db, settings, RoleModels(models, BuiltinModel(), fallbacks, named, images), questions, EventLog(db))
 
 
 def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
@@ -142,7 +140,7 @@ async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | No
 
 async def compact(
     db: Database, settings: Settings, user_id: UUID | None, on_progress: Callable[[int, int], None]
-) -> int:  # fmt: skip
+) -> int:
     """Merge all summaries that are due now, of one user or of all; return how many were created."""
     async with open_deps(db, settings, None) as deps:
         return await compactor.compact_all(deps, user_id, on_progress=on_progress)

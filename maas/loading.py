@@ -58,9 +58,14 @@ class LoadCounts:
 
 
 async def load_file(
-    db: Database, file: BinaryIO, name: str, table: str, user_id: UUID | None, actor: str,
+    db: Database,
+    file: BinaryIO,
+    name: str,
+    table: str,
+    user_id: UUID | None,
+    actor: str,
     on_progress: Callable[[int], object] = lambda lines: None,
-) -> LoadCounts:  # fmt: skip
+) -> LoadCounts:
     """Load all lines of a file into `table`; `user_id`: all rows are of this user.
 
     `on_progress` receives the number of lines of each batch that was committed. Raises MaasError('bad_load'), which

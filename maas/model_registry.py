@@ -133,7 +133,7 @@ _EMBEDDING_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]]
 
 def open_model(
     spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}, role: str = ANSWERING_ROLE
-) -> Model:  # fmt: skip
+) -> Model:
     """Open `provider:model`, for instance `openai:gpt-4o`, for a role; the caller closes it.
 
     URL and key are those of MAAS_MODELS for it, else of the provider. `local` maps the names of further providers,
@@ -158,7 +158,7 @@ def _with_access(settings: Settings, role: str, provider: str, name: str) -> Set
 
 def check_access(
     spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}, alternative: str = _ALTERNATIVE
-) -> None:  # fmt: skip
+) -> None:
     """Check that the provider of `provider:model` can be asked; opens nothing. Raises as `open_model` does.
 
     `alternative` ends the sentence that says what is missing.

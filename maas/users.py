@@ -97,9 +97,17 @@ async def create_key(db: Database, new: NewKey, actor: str) -> str:
     key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
     scopes = [scope for scope in SCOPES if scope in new.scopes]
     await db.value(
-        queries.create_key, key_id, new.name, hash_secret(secret), scopes, new.user_id, new.prefix, new.per_minute,
-        new.days, actor,
-    )  # fmt: skip
+        queries.create_key,
+        key_id,
+        new.name,
+        hash_secret(secret),
+        scopes,
+        new.user_id,
+        new.prefix,
+        new.per_minute,
+        new.days,
+        actor,
+    )
     return f"maas_{key_id}_{secret}"
 
 

@@ -92,9 +92,13 @@ class Allowance:
     """
 
     def __init__(
-        self, max_bytes: int, max_event_bytes: int | None = None, container_bytes: int = CONTAINER_BYTES,
-        refill_bytes_per_s: int = 0, clock: Callable[[], float] = monotonic,
-    ) -> None:  # fmt: skip
+        self,
+        max_bytes: int,
+        max_event_bytes: int | None = None,
+        container_bytes: int = CONTAINER_BYTES,
+        refill_bytes_per_s: int = 0,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self.max_bytes = max_bytes
         self._max_event_bytes = max_event_bytes
         self._container_bytes = container_bytes

@@ -39,9 +39,12 @@ RENEWAL_GRACE_S = 0.5
 CLOSE_GRACE_S = 5.0
 RECONNECT_TIMEOUT_S = 3.0  # an attempt that began while the network was down does not arrive later
 UNDEFINED_IN_SCHEMA = (
-    asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError,
-    asyncpg.UndefinedObjectError, asyncpg.InvalidSchemaNameError,
-)  # fmt: skip
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedColumnError,
+    asyncpg.UndefinedFunctionError,
+    asyncpg.UndefinedObjectError,
+    asyncpg.InvalidSchemaNameError,
+)
 LONG_STATEMENT_TIMEOUT_S = 600.0
 IDLE_LIFETIME_S = 300.0
 MAX_POOLER_CHECKS = 20
@@ -332,9 +335,15 @@ class ReadOnlyDatabase(Database):
 
 @asynccontextmanager
 async def open_database(
-    dsn: str, size: int, name: str, *, min_size: int = 1, kind: type[Database] = Database,
-    statement_timeout: float | None = None, idle_s: float = IDLE_LIFETIME_S,
-) -> AsyncIterator[Database]:  # fmt: skip
+    dsn: str,
+    size: int,
+    name: str,
+    *,
+    min_size: int = 1,
+    kind: type[Database] = Database,
+    statement_timeout: float | None = None,
+    idle_s: float = IDLE_LIFETIME_S,
+) -> AsyncIterator[Database]:
     """Open a pool of `min_size` to `size` connections, named `name` in pg_stat_activity. Raises MaasError.
 
     A statement that takes more than `statement_timeout` seconds raises SlowStatement. A connection beyond `min_size`

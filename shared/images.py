@@ -37,9 +37,14 @@ _PROGRESSIVE, _SCAN = 0xC2, 0xDA
 _END = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _SAVE_OPTIONS: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95}, "PNG": {}, "WEBP": {"quality": 95, "exact": True}}
 TRANSPOSITIONS = {  # by the EXIF orientation
-    2: Transpose.FLIP_LEFT_RIGHT, 3: Transpose.ROTATE_180, 4: Transpose.FLIP_TOP_BOTTOM, 5: Transpose.TRANSPOSE,
-    6: Transpose.ROTATE_270, 7: Transpose.TRANSVERSE, 8: Transpose.ROTATE_90,
-}  # fmt: skip
+    2: Transpose.FLIP_LEFT_RIGHT,
+    3: Transpose.ROTATE_180,
+    4: Transpose.FLIP_TOP_BOTTOM,
+    5: Transpose.TRANSPOSE,
+    6: Transpose.ROTATE_270,
+    7: Transpose.TRANSVERSE,
+    8: Transpose.ROTATE_90,
+}
 _SIDES_EXCHANGED = (5, 6, 7, 8)
 _BOTTOM_UP = (3, 4, 6, 7)  # orientations whose first row comes last
 _decoder = ThreadPoolExecutor(max_workers=1, thread_name_prefix="image")

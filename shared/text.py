@@ -102,9 +102,12 @@ def is_joined(text: str, index: int) -> bool:
     """Return whether the character at `index`, not the first, is shown as a part of the one before it."""
     char = text[index]
     return (
-        char == "\u200d" or text[index - 1] == "\u200d" or bool(unicodedata.combining(char))
-        or "\ufe00" <= char <= "\ufe0f" or "🏻" <= char <= "🏿"
-    )  # fmt: skip
+        char == "\u200d"
+        or text[index - 1] == "\u200d"
+        or bool(unicodedata.combining(char))
+        or "\ufe00" <= char <= "\ufe0f"
+        or "🏻" <= char <= "🏿"
+    )
 
 
 def sentences(text: str) -> list[str]:

@@ -71,17 +71,17 @@ def is_on() -> bool:
 
 
 def span(
-    name: str, attributes: Attributes, kind: Literal["internal", "client", "consumer"] = "internal",
+    name: str,
+    attributes: Attributes,
+    kind: Literal["internal", "client", "consumer"] = "internal",
     parent: str | None = None,
-) -> AbstractContextManager[Span]:  # fmt: skip
+) -> AbstractContextManager[Span]:
     """Record the block as a span, a child of the enclosing one or of `parent`, a W3C traceparent."""
     return _NO_RECORD if _tracer is None else _record(_tracer, name, attributes, kind, parent)
 
 
 @contextmanager
-def _record(
-    tracer: trace.Tracer, name: str, attributes: Attributes, kind: str, parent: str | None
-) -> Iterator[Span]:  # fmt: skip
+def _record(tracer: trace.Tracer, name: str, attributes: Attributes, kind: str, parent: str | None) -> Iterator[Span]:
     from opentelemetry.trace import SpanKind
 
     with tracer.start_as_current_span(

@@ -93,15 +93,19 @@ class Agency:
         models.replies |= {"Adviser": "Ads say seventy.", "Seller": "Sales say three.", "Router": "The router speaks."}
 
     def open(
-        self, routing: str, agents: Sequence[dict[str, Any]], settings: Mapping[str, str] | None = None,
+        self,
+        routing: str,
+        agents: Sequence[dict[str, Any]],
+        settings: Mapping[str, str] | None = None,
         **definition: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the rows and start an orchestrator."""
         for agent in agents:
             self.stack.rows(
                 "insert into system_prompts (role_name, prompt_template) values (%s, %s) on conflict do nothing",
-                agent["role_prompt"], f"You are the {agent['role_prompt']}.",
-            )  # fmt: skip
+                agent["role_prompt"],
+                f"You are the {agent['role_prompt']}.",
+            )
         self.stack.rows(
             "insert into assistants (name, role_name, definition) values ('desk', 'Mentor', %s)",
             json.dumps({"routing": routing, "agents": agents} | definition),
@@ -120,8 +124,11 @@ class Agency:
         rows = self.stack.rows(
             "insert into pipeline_runs (user_id, user_query, assistant, conversation_id, metadata) "
             "values (%s, %s, 'desk', %s, %s) returning id",
-            self._user, query, conversation, json.dumps(metadata),
-        )  # fmt: skip
+            self._user,
+            query,
+            conversation,
+            json.dumps(metadata),
+        )
         return UUID(str(rows[0]["id"]))
 
     def answer(self, run_id: UUID) -> str:

@@ -22,13 +22,17 @@ from tests.stack import Stack, free_port
 
 MAIL_SERVER = Path(__file__).with_name("mail_server.py")
 SPEAKERS = {  # what stands in the prompt of each
-    "router": "главный помощник сотрудника", "knowledge": "находишь для сотрудника", "interview": "знакомишься с",
+    "router": "главный помощник сотрудника",
+    "knowledge": "находишь для сотрудника",
+    "interview": "знакомишься с",
     "legacy": "Делаешь всё сам, без коллег",
-}  # fmt: skip
+}
 ANSWERS = {
-    "competencies": "тендеры, переговоры", "communication_style": "коротко", "meeting_preferences": "после обеда",
+    "competencies": "тендеры, переговоры",
+    "communication_style": "коротко",
+    "meeting_preferences": "после обеда",
     "focus_time": "с 9 до 11",
-}  # fmt: skip
+}
 Calls = list[tuple[str, dict[str, Any]]]
 
 
@@ -88,8 +92,10 @@ class Colleague:
         (row,) = self.stack.rows(
             "insert into pipeline_runs (user_id, user_query, assistant, conversation_id) "
             "values (%s, %s, 'corporate', %s) returning id",
-            self.user, query, self.conversation,
-        )  # fmt: skip
+            self.user,
+            query,
+            self.conversation,
+        )
         return UUID(str(row["id"]))
 
     def say(self, query: str, **agents: list[Calls | str]) -> dict[str, Any]:
@@ -142,7 +148,7 @@ class Colleague:
             "select agent from pipeline_runs where conversation_id = %s and queue_state = 2 and kind = 'ask' "
             "order by seq desc limit 1",
             self.conversation,
-        )  # fmt: skip
+        )
         agent: str | None = row["agent"]
         return agent
 

@@ -32,9 +32,17 @@ SQL_FOLDER = ROOT / "sql"
 TEMPLATE = "maas_template"
 PRIVATE = ("DATABASE_URL", "LISTEN_DATABASE_URL")
 PRIVATE_PREFIXES = (
-    "MAAS_", "OPENAI_", "GEMINI_", "ANTHROPIC_", "FB_", "AMOCRM_", "EVOLUTION_", "CORPORATE_", "LIGHTRAG_",
+    "MAAS_",
+    "OPENAI_",
+    "GEMINI_",
+    "ANTHROPIC_",
+    "FB_",
+    "AMOCRM_",
+    "EVOLUTION_",
+    "CORPORATE_",
+    "LIGHTRAG_",
     "OLLAMA_",
-)  # fmt: skip
+)
 
 
 # A machine that is busy with three test processes says nothing about the speed of an example.

@@ -108,9 +108,11 @@ class Ollama(HomeServer):
             f'num_ctx                        {self.num_ctx}\nstop "<|im_end|>"' if self.num_ctx else 'stop "<|im_end|>"'
         )
         info = {
-            "general.architecture": "qwen3", "general.parameter_count": self.parameters,
-            "qwen3.context_length": self.largest, "qwen3.embedding_length": 2560,
-        }  # fmt: skip
+            "general.architecture": "qwen3",
+            "general.parameter_count": self.parameters,
+            "qwen3.context_length": self.largest,
+            "qwen3.embedding_length": 2560,
+        }
         details = {"family": "qwen3", "parameter_size": "4.0B", "quantization_level": "Q4_K_M"}
         shown = {"parameters": own, "details": details, "model_info": info, "capabilities": ["completion", "thinking"]}
         return self._tell(request, shown)
@@ -151,10 +153,16 @@ class LMStudio(HomeServer):
 
     def _list(self, request: Request) -> Response:
         entry: Json = {
-            "id": self.model, "object": "model", "type": "llm", "publisher": "qwen", "arch": "qwen3",
-            "compatibility_type": "gguf", "quantization": "Q4_K_M", "max_context_length": self.largest,
+            "id": self.model,
+            "object": "model",
+            "type": "llm",
+            "publisher": "qwen",
+            "arch": "qwen3",
+            "compatibility_type": "gguf",
+            "quantization": "Q4_K_M",
+            "max_context_length": self.largest,
             "state": "loaded" if self.loaded else "not-loaded",
-        }  # fmt: skip
+        }
         if self.loaded:
             entry["loaded_context_length"] = self.window
         vectors = {"id": "text-embedding-nomic", "type": "embeddings", "state": "loaded", "max_context_length": 2048}

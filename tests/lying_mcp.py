@@ -76,11 +76,15 @@ def dripping_json(call_id: int, over: threading.Event) -> Iterator[bytes]:
 
 Reply = Callable[[int, threading.Event], Iterator[bytes]]
 REPLIES: dict[str, tuple[str, Reply]] = {
-    "endless_json": (_JSON, endless_json), "many_values": (_JSON, many_values), "bomb": (_JSON, bomb),
-    "endless_line": (_EVENTS, endless_line), "endless_lines": (_EVENTS, endless_lines),
-    "endless_events": (_EVENTS, endless_events), "dripping_events": (_EVENTS, dripping_events),
+    "endless_json": (_JSON, endless_json),
+    "many_values": (_JSON, many_values),
+    "bomb": (_JSON, bomb),
+    "endless_line": (_EVENTS, endless_line),
+    "endless_lines": (_EVENTS, endless_lines),
+    "endless_events": (_EVENTS, endless_events),
+    "dripping_events": (_EVENTS, dripping_events),
     "dripping_json": (_JSON, dripping_json),
-}  # fmt: skip
+}
 
 
 class LyingServer(ThreadingHTTPServer):

@@ -18,9 +18,12 @@ from tests.standins.running import Running, standin
 TOKEN, CRM_TOKEN, WHATSAPP_KEY = "EAABmarketertoken0123456789", "eyJmarketertoken0123456789", "evolutionkey0123456789"
 PHONE = "+77011234567"
 SPEAKERS = {
-    "ads": "аналитик рекламы в Facebook", "creative": "аналитик рекламных креативов",
-    "crm": "аналитик лидов и воронки", "whatsapp": "аналитик переписок", "assistant": "собираешь ответ маркетологу",
-}  # fmt: skip
+    "ads": "аналитик рекламы в Facebook",
+    "creative": "аналитик рекламных креативов",
+    "crm": "аналитик лидов и воронки",
+    "whatsapp": "аналитик переписок",
+    "assistant": "собираешь ответ маркетологу",
+}
 ANALYST = "оцениваешь рекламный креатив"  # stands in what analyses creatives
 CHOOSING = "pass questions on"  # stands in what the classifier's model is sent
 DAY = {"spend": "20.00", "impressions": 4000, "clicks": 80, "leads": 10}
@@ -42,7 +45,7 @@ FACEBOOK: dict[str, Any] = {
     "creatives": {"71": {"account_id": "act_1"}, "72": {"account_id": "act_1"}},
     "ads": {"121": {"adset_id": "111", "name": "Видео", "status": "ACTIVE", "creative_id": "71"}},
     "days": {"121": {"2026-11-18": DAY}},
-}  # fmt: skip
+}
 
 
 JID, OTHER_JID = "77011234567@s.whatsapp.net", "77019876543@s.whatsapp.net"
@@ -66,9 +69,13 @@ class Marketer:
             models.replies[speaker] = "Готово."
         self.account = self.add("user_accounts", name="Кухни", is_default=True)
         self.ad_account = self.add(
-            "ad_accounts", user_account_id=self.account, fb_id="act_1", name="Кухни", currency="USD",
+            "ad_accounts",
+            user_account_id=self.account,
+            fb_id="act_1",
+            name="Кухни",
+            currency="USD",
             timezone="Asia/Almaty",
-        )  # fmt: skip
+        )
         self.stack.rows("select maas_set_secret(%s, 'facebook_1', %s, 'test')", self.user, TOKEN)
 
     def settings(self) -> dict[str, str]:
@@ -95,9 +102,14 @@ class Marketer:
 
     def creative(self, title: str = "Лето", fb_creative_id: str = "71", **more: Any) -> UUID:
         return self.add(
-            "user_creatives", user_account_id=self.account, ad_account_id=self.ad_account, title=title,
-            media_type="video", fb_creative_id=fb_creative_id, **more,
-        )  # fmt: skip
+            "user_creatives",
+            user_account_id=self.account,
+            ad_account_id=self.ad_account,
+            title=title,
+            media_type="video",
+            fb_creative_id=fb_creative_id,
+            **more,
+        )
 
     def connect_whatsapp(self) -> None:
         self.add("whatsapp_integration", user_account_id=self.account, instance="main")
@@ -107,8 +119,14 @@ class Marketer:
         self.stack.rows(
             "insert into whatsapp_messages (user_id, user_account_id, id, chat_jid, direction, text, sent_at) "
             "values (%s, %s, %s, %s, %s, %s, now() - make_interval(secs => %s))",
-            self.user, self.account, str(uuid4()), jid, direction, text, 60 * minutes_ago,
-        )  # fmt: skip
+            self.user,
+            self.account,
+            str(uuid4()),
+            jid,
+            direction,
+            text,
+            60 * minutes_ago,
+        )
         query = "select id from whatsapp_chats where user_account_id = %s and jid = %s"
         return UUID(str(self.stack.rows(query, self.account, jid)[0]["id"]))
 
@@ -124,15 +142,25 @@ class Marketer:
         return dict(poll(lambda: self.stack.rows(query, action["id"]), 40, "the action is over")[0])
 
     def ask(
-        self, query: str, assistant: str = "ads", conversation: UUID | None = None, mode: str | None = None,
-        user: UUID | None = None, **metadata: Any,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        query: str,
+        assistant: str = "ads",
+        conversation: UUID | None = None,
+        mode: str | None = None,
+        user: UUID | None = None,
+        **metadata: Any,
+    ) -> dict[str, Any]:
         """The finished run of a question."""
         (row,) = self.stack.rows(
             "insert into pipeline_runs (user_id, user_query, assistant, conversation_id, mode, metadata) "
             "values (%s, %s, %s, %s, %s, %s) returning id",
-            user or self.user, query, assistant, conversation, mode, json.dumps(metadata),
-        )  # fmt: skip
+            user or self.user,
+            query,
+            assistant,
+            conversation,
+            mode,
+            json.dumps(metadata),
+        )
         return self.finish(row["id"])
 
     def finish(self, run_id: UUID) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from tests.stack import Stack
 PLANNING, TASK = "delegateToPlanningAgent", "delegateToComplexTaskAgent"
 ARGUMENTS = {
     "conversationContext": "Ann plans her week. She has asked about Tuesday.",
-    "proposedPlan": "Look, then write.", "userIntent": "Write two lines.", "complexity": "medium",
-}  # fmt: skip
+    "proposedPlan": "Look, then write.",
+    "userIntent": "Write two lines.",
+    "complexity": "medium",
+}
 TASK_ARGUMENTS = {"taskDescription": "Write nine lines for Ann.", "conversationContext": "Ann likes lines."}
 PLANNER, DECOMPOSER = "планируешь задачу", "делишь большую задачу"  # stand in their prompts
 WORDS = "  Готово: строка 1 <записана>,\r\n\r\nстрока 2 тоже.\n\n"
@@ -51,14 +53,16 @@ class Office:
         self.stack.rows(
             "insert into assistants (name, role_name, definition) values (%s, 'Mentor', %s) on conflict (name) "
             "do update set definition = excluded.definition, is_active = true, inactive_reason = null",
-            self.name, json.dumps({"toolset": ["box", "shelf", "delegation"], "language": "ru"} | dict(definition)),
-        )  # fmt: skip
+            self.name,
+            json.dumps({"toolset": ["box", "shelf", "delegation"], "language": "ru"} | dict(definition)),
+        )
 
     def start(self, **settings: str) -> None:
         own = {
-            "MAAS_TOOLS": "tests.toolbox:TOOLS", "TOOLBOX": str(self.stack.folder),
+            "MAAS_TOOLS": "tests.toolbox:TOOLS",
+            "TOOLBOX": str(self.stack.folder),
             "CORPORATE_PLANNER_MODEL": "openai:planner",
-        }  # fmt: skip
+        }
         self.stack.start_orchestrator(**self.models.settings() | own | settings)
 
     def delegate(self, tool: str = PLANNING, conversation: UUID | None = None, **arguments: Any) -> UUID:
@@ -87,9 +91,10 @@ class Office:
         last = self.models.said_to("responder")[-1]["messages"]
         names = {call["id"]: call["function"]["name"] for one in last for call in one.get("tool_calls") or ()}
         return [
-            json.loads(one["content"]) for one in last
+            json.loads(one["content"])
+            for one in last
             if one["role"] == "tool" and names.get(one["tool_call_id"]) == tool
-        ]  # fmt: skip
+        ]
 
     def _plan(self, messages: list[dict[str, Any]]) -> tuple[str, Sequence[tuple[str, str]]]:
         asked = str(messages[-1]["content"])

@@ -60,10 +60,13 @@ def pdf(*pages: str, password: str | None = None) -> bytes:
     writer = PdfWriter()
     for number, text in enumerate(pages, 1):
         page = writer.add_blank_page(300, 300)
-        font = DictionaryObject({
-            NameObject("/Type"): NameObject("/Font"), NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        })  # fmt: skip
+        font = DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Font"),
+                NameObject("/Subtype"): NameObject("/Type1"),
+                NameObject("/BaseFont"): NameObject("/Helvetica"),
+            }
+        )
         fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})
         page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
         stream = DecodedStreamObject()

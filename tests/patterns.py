@@ -45,9 +45,13 @@ _COMMON = (
 _JOINTS = ("-", " ", ".", "\n")
 _TAILS = ("", "\x00", "\n")
 _IN_CATEGORY = {
-    codes.CATEGORY_DIGIT: "1", codes.CATEGORY_SPACE: " \n", codes.CATEGORY_WORD: "a_1я", codes.CATEGORY_NOT_SPACE: "a!",
-    codes.CATEGORY_NOT_DIGIT: "a ", codes.CATEGORY_NOT_WORD: " !-",
-}  # fmt: skip
+    codes.CATEGORY_DIGIT: "1",
+    codes.CATEGORY_SPACE: " \n",
+    codes.CATEGORY_WORD: "a_1я",
+    codes.CATEGORY_NOT_SPACE: "a!",
+    codes.CATEGORY_NOT_DIGIT: "a ",
+    codes.CATEGORY_NOT_WORD: " !-",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,11 @@ def _calls(tree: ast.AST, function: str) -> Iterator[tuple[str, str, ast.expr, a
             called = node.func
             given = {one.arg: one.value for one in node.keywords}
             if (
-                isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "re"
+                isinstance(called, ast.Attribute)
+                and isinstance(called.value, ast.Name)
+                and called.value.id == "re"
                 and called.attr in _METHODS
-            ):  # fmt: skip
+            ):
                 place = _FLAGS_PLACE.get(called.attr, 2)
                 flags = given.get("flags", node.args[place] if len(node.args) > place else None)
                 yield inside, called.attr, given.get("pattern", node.args[0] if node.args else called), flags

@@ -38,11 +38,22 @@ PACKAGES = ("maas", "workers", "shared")
 SETTINGS = {"MAAS_EMBEDDING_MODEL": "none", "MAAS_MODEL_PROFILE": "cloud"}  # of programs that do not set their own
 RARELY_NEEDED = ("shared.models.anthropic", "shared.models.e5.model")  # slow, or with threads
 NEEDED_LATER = (  # what libraries import when they are first used
-    "anyio._backends._asyncio", "anyio.streams.stapled", "h11", "httpcore2", "openai.resources.chat.completions",
-    "openai.resources.embeddings", "openai.resources.images", "rich.progress", "typer.main",
-    "uvicorn.lifespan.off", "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto",
-    "uvicorn.protocols.websockets.auto", "websockets.server",
-)  # fmt: skip
+    "anyio._backends._asyncio",
+    "anyio.streams.stapled",
+    "h11",
+    "httpcore2",
+    "openai.resources.chat.completions",
+    "openai.resources.embeddings",
+    "openai.resources.images",
+    "rich.progress",
+    "typer.main",
+    "uvicorn.lifespan.off",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+    "websockets.server",
+)
 HEADER_BYTES = 8
 STATUS_BYTES = 4
 _ordering = threading.Lock()
@@ -52,9 +63,13 @@ class Program:
     """A running program; the names are those of `subprocess.Popen`."""
 
     def __init__(
-        self, path: Path, arguments: Sequence[str], environment: Mapping[str, str], folder: Path,
+        self,
+        path: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
         streams: Sequence[int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.returncode: int | None = None
         self._status, theirs = socket.socketpair()
         with theirs:
@@ -94,9 +109,14 @@ Process = Program | subprocess.Popen[bytes]
 
 
 def start(
-    path: Path, *arguments: str, environment: Mapping[str, str], folder: Path, output: IO[bytes],
-    errors: IO[bytes] | None = None, text: str = "",
-) -> Program:  # fmt: skip
+    path: Path,
+    *arguments: str,
+    environment: Mapping[str, str],
+    folder: Path,
+    output: IO[bytes],
+    errors: IO[bytes] | None = None,
+    text: str = "",
+) -> Program:
     """Start a Python file of the checkout; `text` is its standard input."""
     with tempfile.TemporaryFile() as given:
         given.write(text.encode())
@@ -110,9 +130,7 @@ def run_maas(
 ) -> subprocess.CompletedProcess[str]:
     """Run one command of `maas` to its end. Raises subprocess.TimeoutExpired."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        program = start(
-            MAAS, *words, environment=environment, folder=folder, output=output, errors=errors, text=text
-        )  # fmt: skip
+        program = start(MAAS, *words, environment=environment, folder=folder, output=output, errors=errors, text=text)
         try:
             program.wait(timeout_s)
         finally:

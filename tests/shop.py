@@ -41,7 +41,9 @@ FACEBOOK: dict[str, Any] = {
     "accounts": {
         f"act_{number}": {"name": name, "currency": currency, "timezone_name": zone, "account_status": 1}
         for number, name, currency, zone in (
-            (1, "Окна", "USD", "Asia/Almaty"), (2, "Йены", "JPY", "Asia/Tokyo"), (3, "Тенге", "KZT", "Asia/Almaty"),
+            (1, "Окна", "USD", "Asia/Almaty"),
+            (2, "Йены", "JPY", "Asia/Tokyo"),
+            (3, "Тенге", "KZT", "Asia/Almaty"),
             (9, "Чужой", "USD", "UTC"),
         )
     },
@@ -72,7 +74,7 @@ FACEBOOK: dict[str, Any] = {
         "122": {"2026-11-19": day("30.00", 3000, 60, 15), "2026-10-01": day("30.00", 3000, 60, 15)},
         "123": {"2026-11-19": day("5.00", 500, 5, 0)},
     },
-}  # fmt: skip
+}
 AMOCRM: dict[str, Any] = {
     "tokens": [CRM_TOKEN],
     "leads": {
@@ -80,15 +82,25 @@ AMOCRM: dict[str, Any] = {
     },
     "contacts": {},
     "pipelines": {
-        "1": {"name": "Продажи", "sort": 1, "statuses": {
-            "11": {"name": "Новый", "sort": 10}, "12": {"name": "Замер", "sort": 20},
-            "142": {"name": "Успех", "sort": 100},
-        }},
-        "2": {"name": "Повторные", "sort": 2, "statuses": {
-            "21": {"name": "Новый", "sort": 10}, "142": {"name": "Успех", "sort": 100},
-        }},
+        "1": {
+            "name": "Продажи",
+            "sort": 1,
+            "statuses": {
+                "11": {"name": "Новый", "sort": 10},
+                "12": {"name": "Замер", "sort": 20},
+                "142": {"name": "Успех", "sort": 100},
+            },
+        },
+        "2": {
+            "name": "Повторные",
+            "sort": 2,
+            "statuses": {
+                "21": {"name": "Новый", "sort": 10},
+                "142": {"name": "Успех", "sort": 100},
+            },
+        },
     },
-}  # fmt: skip
+}
 
 
 class Shop:
@@ -121,9 +133,13 @@ class Shop:
     def connect(self, number: int = 1, currency: str = "USD", zone: str = "Asia/Almaty", token: str = TOKEN) -> None:
         """Add an ad account and its token."""
         self.ad_account = self.add(
-            "ad_accounts", user_account_id=self.account, fb_id=f"act_{number}", name="Окна", currency=currency,
+            "ad_accounts",
+            user_account_id=self.account,
+            fb_id=f"act_{number}",
+            name="Окна",
+            currency=currency,
             timezone=zone,
-        )  # fmt: skip
+        )
         if token:
             self._set_secret(f"facebook_{number}", token)
 
@@ -137,15 +153,24 @@ class Shop:
     def direction(self, name: str = "Окна", fb_adset_id: str | None = "111", **more: Any) -> UUID:
         target = {"target_cpl": 4, "target_cpl_currency": "USD"} | more
         return self.add(
-            "directions", user_account_id=self.account, ad_account_id=self.ad_account, name=name,
-            fb_adset_id=fb_adset_id, **target,
-        )  # fmt: skip
+            "directions",
+            user_account_id=self.account,
+            ad_account_id=self.ad_account,
+            name=name,
+            fb_adset_id=fb_adset_id,
+            **target,
+        )
 
     def creative(self, title: str, fb_creative_id: str | None = None, direction: UUID | None = None) -> UUID:
         return self.add(
-            "user_creatives", user_account_id=self.account, ad_account_id=self.ad_account, title=title,
-            media_type="video", fb_creative_id=fb_creative_id, direction_id=direction,
-        )  # fmt: skip
+            "user_creatives",
+            user_account_id=self.account,
+            ad_account_id=self.ad_account,
+            title=title,
+            media_type="video",
+            fb_creative_id=fb_creative_id,
+            direction_id=direction,
+        )
 
     def lead(self, days_ago: float = 1, **values: Any) -> UUID:
         return self.add("leads", user_account_id=self.account, created_at=NOW - timedelta(days=days_ago), **values)
@@ -154,14 +179,27 @@ class Shop:
         self._connection.execute(
             "insert into whatsapp_messages (user_id, user_account_id, id, chat_jid, lead_id, direction, text, sent_at) "
             "values (%s, %s, %s, %s, %s, %s, 'Здравствуйте', %s)",
-            (self.user, self.account, str(uuid4()), f"{lead.int % 10**11}@s.whatsapp.net", lead, direction,
-             NOW - timedelta(hours=hours_ago)),
-        )  # fmt: skip
+            (
+                self.user,
+                self.account,
+                str(uuid4()),
+                f"{lead.int % 10**11}@s.whatsapp.net",
+                lead,
+                direction,
+                NOW - timedelta(hours=hours_ago),
+            ),
+        )
 
     async def call(
-        self, name: str, arguments: dict[str, Any] | None = None, *, approved: bool = True, mode: Mode = "auto",
-        account: str | None = None, user: UUID | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        approved: bool = True,
+        mode: Mode = "auto",
+        account: str | None = None,
+        user: UUID | None = None,
+    ) -> dict[str, Any]:
         """The body that a model reads."""
         context = ToolContext(user or self.user, uuid4(), account_id=account)
         call = ToolCall("1", name, json.dumps(arguments or {}))
@@ -179,7 +217,7 @@ class Shop:
         domains = OpenDomains(bind_openers(OPENERS, self.deps), context)
         executor = Executor(
             self.tools, Permissions(allowed, mode, 30, fingerprints), context, count, record, domains=domains
-        )  # fmt: skip
+        )
         (result,) = await executor.run([call])
         body: dict[str, Any] = json.loads(result.text())
         return body

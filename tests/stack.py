@@ -167,9 +167,13 @@ class Stack:
                 process = start(ROOT / name, *arguments, environment=environment, folder=self.folder, output=output)
             else:
                 process = subprocess.Popen(
-                    [sys.executable, str(ROOT / name), *arguments], env=environment, cwd=self.folder, stdout=output,
-                    stderr=output, stdin=subprocess.DEVNULL,
-                )  # fmt: skip
+                    [sys.executable, str(ROOT / name), *arguments],
+                    env=environment,
+                    cwd=self.folder,
+                    stdout=output,
+                    stderr=output,
+                    stdin=subprocess.DEVNULL,
+                )
         self._processes.append(process)
         self._logs[process.pid] = path
         return process

@@ -63,9 +63,7 @@ class Messenger:
     def messages(self, chat: int = 7) -> list[dict[str, Any]]:
         """What stands in a chat, in order."""
         found = self.telegram.state().get("chats", {}).get(str(chat), {}).get("messages", {})
-        return [
-            one | {"id": int(number), "chat": chat} for number, one in found.items() if not one.get("is_deleted")
-        ]  # fmt: skip
+        return [one | {"id": int(number), "chat": chat} for number, one in found.items() if not one.get("is_deleted")]
 
     def texts(self, chat: int = 7) -> list[str]:
         return [one["text"] for one in self.messages(chat) if "text" in one]

@@ -102,9 +102,12 @@ def planner(deps: Deps) -> Toolset:
         return {"steps": len(await deps.db.rows(queries.task_steps, UUID(data["task"])))}
 
     @tool(
-        domain="box", effect="dangerous", idempotent=True, reason="Lines are written, one after another",
+        domain="box",
+        effect="dangerous",
+        idempotent=True,
+        reason="Lines are written, one after another",
         verify=verify_task,
-    )  # fmt: skip
+    )
     async def start_task(plan: Plan, context: ToolContext) -> Any:
         """Write lines in the background."""
         steps = [TaskStep(f"Write {text}", "write_line", {"text": text}) for text in plan.texts]

@@ -142,9 +142,15 @@ async def _request(
         "candidates": [{"label": label_of[one.id], "score": one.score} for one in shown],
     }
     request = Request(
-        role="Analyzer", messages=(), system=prompt.text, json_schema=SCHEMA, temperature=0.0,
-        max_tokens=MAX_REPLY_TOKENS, inputs=inputs, needs_thoughts=False,
-    )  # fmt: skip
+        role="Analyzer",
+        messages=(),
+        system=prompt.text,
+        json_schema=SCHEMA,
+        temperature=0.0,
+        max_tokens=MAX_REPLY_TOKENS,
+        inputs=inputs,
+        needs_thoughts=False,
+    )
     now, zone = run.as_of or datetime.now(UTC), await zone_of(run, deps)
     line = partial(_whole_line, now=now) if is_filled("Analyzer", prompt.text) else partial(_line, zone=zone)
     chars = sum(len(summary.text) for summary in records)
@@ -193,9 +199,7 @@ async def _message_lines(run: Run, deps: Deps, messages: Sequence[RankedMessage]
     )
 
 
-async def _decide(
-    run: Run, deps: Deps, choice: Choice, chosen: Summary | None, found: Found
-) -> dict[str, Any]:  # fmt: skip
+async def _decide(run: Run, deps: Deps, choice: Choice, chosen: Summary | None, found: Found) -> dict[str, Any]:
     """Return the analysis: what the model chose, as far as memory does not say otherwise.
 
     Memory that answers the query is used although the model says that none is needed; `overruled` says so.

@@ -134,12 +134,17 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
         max_tokens=800,
         inputs={
             "logs": [
-                {"role": one.role, "speaker": log["speaker"], "at": one.at.isoformat(), "text": one.dated,
-                 "mark": one.mark}
+                {
+                    "role": one.role,
+                    "speaker": log["speaker"],
+                    "at": one.at.isoformat(),
+                    "text": one.dated,
+                    "mark": one.mark,
+                }
                 for log, one in zip(logs, lines, strict=True)
             ]
         },
-    )  # fmt: skip
+    )
     parse = parse_summary if is_by_rule else ExchangeReply(lines, before, request.inputs).parse
     (tags, summary), is_degraded = await ask_or_fall_back(
         run, deps, NAME, prompt, request, parse, deps.settings.models.archivist_timeout, may_fail=False

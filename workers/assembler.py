@@ -78,9 +78,15 @@ async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int)
     offer = await offload(chars, Offer.of, lines, draft.query)
     text = f"<memory>\n{offer.text}\n</memory>\n{await now_of(run, deps)}\n<query>\n{escape(draft.query)}\n</query>"
     request = Request(
-        role="Assembler", system=draft.instruction, messages=(Message("user", text),), json_schema=SCHEMA,
-        temperature=0.0, max_tokens=MAX_REPLY_TOKENS, inputs={"labels": list(offer.labels)}, needs_thoughts=False,
-    )  # fmt: skip
+        role="Assembler",
+        system=draft.instruction,
+        messages=(Message("user", text),),
+        json_schema=SCHEMA,
+        temperature=0.0,
+        max_tokens=MAX_REPLY_TOKENS,
+        inputs={"labels": list(offer.labels)},
+        needs_thoughts=False,
+    )
     budget = deps.settings.models.assembler_timeout
     chosen, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, offer.parse, budget)
     kept = lines if chosen is None else offer.kept(chosen)

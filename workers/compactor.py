@@ -53,9 +53,11 @@ class GroupCalls:
         if not calls:
             return {}
         return {name: calls[-1][name] for name in ("provider", "model", "prompt_version")} | {
-            "calls": sum(call["attempts"] for call in calls), "days": self.days, "left_out": list(self.left_out),
+            "calls": sum(call["attempts"] for call in calls),
+            "days": self.days,
+            "left_out": list(self.left_out),
             **{name: sum(call[name] for call in calls) for name in ("tokens_in", "tokens_out", "ms")},
-        }  # fmt: skip
+        }
 
 
 async def keep_compacting(deps: Deps) -> None:
@@ -69,9 +71,11 @@ async def keep_compacting(deps: Deps) -> None:
 
 
 async def compact_all(
-    deps: Deps, user_id: UUID | None = None, as_of: datetime | None = None,
+    deps: Deps,
+    user_id: UUID | None = None,
+    as_of: datetime | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> int:  # fmt: skip
+) -> int:
     """Merge everything that is due, of one user or of all; return the number of new summaries.
 
     `on_progress` is called with the number of groups done and the number known so far.
@@ -127,15 +131,18 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
         usage = (cost[name] for name in ("provider", "model", "tokens_in", "tokens_out"))
         await deps.db.value(queries.add_usage, group.user_id, *usage)
     log.debug(
-        "compacted" if summary_id else "compaction_outdated", user_id=group.user_id, to_level=group.level,
-        day=f"{group.day}", children=len(children), calls=len(calls.log.calls), degraded=is_degraded,
-    )  # fmt: skip
+        "compacted" if summary_id else "compaction_outdated",
+        user_id=group.user_id,
+        to_level=group.level,
+        day=f"{group.day}",
+        children=len(children),
+        calls=len(calls.log.calls),
+        degraded=is_degraded,
+    )
     return summary_id is not None
 
 
-async def _summarize(
-    deps: Deps, calls: GroupCalls, children: Sequence[ChildSummary], level: int
-) -> tuple[str, bool]:  # fmt: skip
+async def _summarize(deps: Deps, calls: GroupCalls, children: Sequence[ChildSummary], level: int) -> tuple[str, bool]:
     """Return a summary of the children's summaries, and whether the built-in model had to write it."""
     texts = ((f"{child.since}", f"{child.until}", child.text) for child in children)
     records = DayRecords.of(texts, MAX_INPUT_CHARS, MIN_RECORD_CHARS)

@@ -61,9 +61,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     version, deps = run.assistants_version, await in_zone_of(run, deps)
     role_name = await read_role_name(deps.db, run.assistant, run.user_id, version)
     language = await prompt_language(deps, run.assistant, version)
-    prompts = await read_prompts(
-        deps.db, "FinalResponder", role_name, "Assembler", version=version, language=language
-    )  # fmt: skip
+    prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler", version=version, language=language)
     if await read_profile(deps.db, run.assistant, run.assistants_version) == "off":
         client = await read_client_context(deps.db, run.id, run.user_id)
         return Outcome(draft=_draft(run, prompts, role_name, client), sources=[])
@@ -136,11 +134,9 @@ class Sources:
         return tuple(
             number_line(line, self._numbers[one.log_id]) if one.log_id in self._numbers else line
             for line, one in zip(lines, messages, strict=True)
-        )  # fmt: skip
+        )
 
-    def line(
-        self, line: str, kind: SourceKind, scores: Mapping[UUID, float], origins: Sequence[Origin] = ()
-    ) -> str:  # fmt: skip
+    def line(self, line: str, kind: SourceKind, scores: Mapping[UUID, float], origins: Sequence[Origin] = ()) -> str:
         """Add the sources of a line and return it, with its number if lines are numbered."""
         number = self.add(kind, scores, origins)
         return number_line(line, number) if self.is_numbered else line
@@ -159,7 +155,7 @@ def _note_lines(notes: Sequence[Note], sources: Sources) -> list[str]:
     lines = [
         sources.line(note.line, "turn", {note.log_id: 1.0}) if note.log_id else note.line
         for note in newest_notes(notes)
-    ]  # fmt: skip
+    ]
     return [NOTES_HEADING, *lines] if lines else []
 
 
@@ -172,8 +168,9 @@ async def _summary_lines(
     corrected = await replacements.of_summary(summary_id) if has_corrections else CorrectedSummary(())
     lines = [
         sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}, hit.origins)
-        for hit in corrected.corrections if not sources.has(hit.id)
-    ]  # fmt: skip
+        for hit in corrected.corrections
+        if not sources.has(hit.id)
+    ]
     sources.shown += [hit.id for hit in corrected.corrections]
     period = chosen["period"] + (f", replaced {corrected.replaced}" if corrected.replaced else "")
     summary = sources.line(f"Summary: {escape(one_line(chosen['summary']))}", "summary", {summary_id: score})
@@ -199,9 +196,15 @@ async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) 
             run.log.memory_reasons |= evidence.reasons
             return MemoryContext((), ())
         context = await build_context(
-            db, run.user_id, run.user_query, max_tokens, filters=filters, exclude=frozenset(shown), only=only,
+            db,
+            run.user_id,
+            run.user_query,
+            max_tokens,
+            filters=filters,
+            exclude=frozenset(shown),
+            only=only,
             evidence=evidence,
-        )  # fmt: skip
+        )
     except asyncpg.PostgresError as error:
         if not is_search_failure(error):
             raise

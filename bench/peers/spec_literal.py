@@ -22,9 +22,13 @@ PACKAGE = None
 UNIT = "run of three stages, six commits"
 SETTINGS = {"driver": "asyncpg", "notify": "row trigger on every change of status", "concurrency is": "connections"}
 NEXT = {
-    "NEW": "ANALYZING", "ANALYZING": "ANALYZED", "ANALYZED": "ASSEMBLING", "ASSEMBLING": "READY",
-    "READY": "RESPONDING", "RESPONDING": "COMPLETED",
-}  # fmt: skip
+    "NEW": "ANALYZING",
+    "ANALYZING": "ANALYZED",
+    "ANALYZED": "ASSEMBLING",
+    "ASSEMBLING": "READY",
+    "READY": "RESPONDING",
+    "RESPONDING": "COMPLETED",
+}
 CLAIMED_FROM = ("NEW", "ANALYZED", "READY")
 SCHEMA = """
 create table pipeline_runs (

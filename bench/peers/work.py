@@ -48,7 +48,11 @@ def run_peer(
     work = Work(**vars(parser.parse_args()))
     seconds = work_off(work)
     result = {
-        "peer": name, "version": version(package) if package else None, "runs": work.runs, "seconds": round(seconds, 4),
-        "unit": unit, "settings": {"concurrency": work.concurrency, **settings},
-    }  # fmt: skip
+        "peer": name,
+        "version": version(package) if package else None,
+        "runs": work.runs,
+        "seconds": round(seconds, 4),
+        "unit": unit,
+        "settings": {"concurrency": work.concurrency, **settings},
+    }
     print(json.dumps(result))

@@ -118,9 +118,16 @@ def make_app(folder: Path = FOLDER, play_order: Play = play) -> Starlette:
         except (ValueError, EmulatorError) as error:
             return _error(422, str(error))
         order = Order(
-            scenarios, asked.model, tuple(asked.roles), asked.judge, asked.person, asked.url, asked.dsn,
-            at_once=asked.at_once, purge_given=asked.purge,
-        )  # fmt: skip
+            scenarios,
+            asked.model,
+            tuple(asked.roles),
+            asked.judge,
+            asked.person,
+            asked.url,
+            asked.dsn,
+            at_once=asked.at_once,
+            purge_given=asked.purge,
+        )
         return JSONResponse(runs.start(order).to_json(), 202)
 
     def list_runs(_: Request) -> Response:

@@ -26,9 +26,12 @@ BUILTIN = "extractive:builtin"
 ROLES = ("analyzer", "assembler", "responder", "archivist")
 AT_ONCE = 4
 PATIENT = {  # for a slow model: its own limits are what is measured elsewhere
-    "MAAS_ANALYZER_TIMEOUT": "600", "MAAS_ASSEMBLER_TIMEOUT": "600", "MAAS_ARCHIVIST_TIMEOUT": "600",
-    "MAAS_RESPONDER_TIMEOUT": "600", "MAAS_ATTEMPT_TIMEOUT": "600",
-}  # fmt: skip
+    "MAAS_ANALYZER_TIMEOUT": "600",
+    "MAAS_ASSEMBLER_TIMEOUT": "600",
+    "MAAS_ARCHIVIST_TIMEOUT": "600",
+    "MAAS_RESPONDER_TIMEOUT": "600",
+    "MAAS_ATTEMPT_TIMEOUT": "600",
+}
 REPLAYED = {"OPENAI_API_KEY": "recorded", "MAAS_RETRY_DELAY": "0.05"}
 
 
@@ -56,9 +59,13 @@ def play(order: Order, on_result: Callable[[Result], None] = lambda result: None
         if order.replay is not None and recording is not None:
             known = [one for one in order.scenarios if one.name in recording.scenarios]
             order = replace(
-                order, model=recording.model, roles=recording.roles, scenarios=known, judge=recording.judge,
+                order,
+                model=recording.model,
+                roles=recording.roles,
+                scenarios=known,
+                judge=recording.judge,
                 person=recording.person,
-            )  # fmt: skip
+            )
             if not known:
                 raise EmulatorError(f"{order.replay} holds none of these scenarios: {', '.join(recording.scenarios)}")
         environment = dict(os.environ) | ({"OPENAI_BASE_URL": recorder.url} if recorder else {})
@@ -68,13 +75,22 @@ def play(order: Order, on_result: Callable[[Result], None] = lambda result: None
         memory = stack.enter_context(StoredMemory(system.dsn))
         client = stack.enter_context(MaaS(system.url, os.environ.get("MAAS_API_KEY")))
         scene = Scene(
-            client, memory, system.compact, order.model, order.model == BUILTIN,
+            client,
+            memory,
+            system.compact,
+            order.model,
+            order.model == BUILTIN,
             open_model(order.judge, environment) if order.judge else None,
             open_model(order.person, environment) if order.person else None,
             recording.day if recording is not None and order.replay is not None else None,
-        )  # fmt: skip
-        results = play_scenarios(scene, order.scenarios, at_once=order.at_once, on_result=on_result, may_purge=(
-            system.is_own or order.purge_given))  # fmt: skip
+        )
+        results = play_scenarios(
+            scene,
+            order.scenarios,
+            at_once=order.at_once,
+            on_result=on_result,
+            may_purge=(system.is_own or order.purge_given),
+        )
         if recording is not None and order.record is not None:
             recording.scenarios = [one.name for one in results if one.outcome != "left out"]
             recording.write(order.record)
@@ -84,9 +100,13 @@ def play(order: Order, on_result: Callable[[Result], None] = lambda result: None
 
 
 def play_scenarios(
-    scene: Scene, scenarios: Sequence[Scenario], *, at_once: int = AT_ONCE, may_purge: bool = True,
+    scene: Scene,
+    scenarios: Sequence[Scenario],
+    *,
+    at_once: int = AT_ONCE,
+    may_purge: bool = True,
     on_result: Callable[[Result], None] = lambda result: None,
-) -> list[Result]:  # fmt: skip
+) -> list[Result]:
     """The results, in the order of the scenarios. Retention deletes for all users: what uses it comes last, alone."""
     results: dict[str, Result] = {}
 
@@ -136,9 +156,7 @@ def _recording(order: Order, stack: ExitStack) -> tuple[Recording | None, Record
         return recording, stack.enter_context(Recorder(recording))
     if not order.model.startswith("openai:"):
         raise EmulatorError(f"{order.model}: models of OpenAI's protocol are recorded: openai:NAME (OPENAI_BASE_URL)")
-    recording = Recording(
-        order.model, order.roles, f"{utc_now():%Y-%m-%d}", judge=order.judge, person=order.person
-    )  # fmt: skip
+    recording = Recording(order.model, order.roles, f"{utc_now():%Y-%m-%d}", judge=order.judge, person=order.person)
     key = os.environ.get("OPENAI_API_KEY", "")
     return recording, stack.enter_context(Recorder(recording, base_url_of(os.environ), key))
 

@@ -66,10 +66,17 @@ class Checker:
         if expected.needs_model and self.is_builtin:
             return Check(name, _wanted(expected), "skipped", "needs a model")
         holds: dict[str, Callable[[Expectation, Answered], Check]] = {
-            "contains": self._contains, "contains_any": self._contains_any, "does_not_contain": self._does_not_contain,
-            "shown": self._shown, "remembers": self._remembers, "cites": self._cites, "judged": self._judged,
-            "called": self._called, "not_called": self._not_called, "waits_for_consent": self._waits_for_consent,
-        }  # fmt: skip
+            "contains": self._contains,
+            "contains_any": self._contains_any,
+            "does_not_contain": self._does_not_contain,
+            "shown": self._shown,
+            "remembers": self._remembers,
+            "cites": self._cites,
+            "judged": self._judged,
+            "called": self._called,
+            "not_called": self._not_called,
+            "waits_for_consent": self._waits_for_consent,
+        }
         return holds[name](expected, answered)
 
     def _contains(self, expected: Expectation, answered: Answered) -> Check:

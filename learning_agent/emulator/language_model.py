@@ -27,14 +27,18 @@ class LanguageModel:
     def reply(self, turns: Sequence[Turn], max_tokens: int = 300) -> str:
         """The next text after these turns. Raises EmulatorError."""
         body = {
-            "model": self.name, "temperature": 0, "max_tokens": max_tokens,
+            "model": self.name,
+            "temperature": 0,
+            "max_tokens": max_tokens,
             "messages": [{"role": role, "content": text} for role, text in turns],
-        }  # fmt: skip
+        }
         try:
             answer = httpx2.post(
-                f"{self.base_url}/chat/completions", json=body, headers={"Authorization": f"Bearer {self.key}"},
+                f"{self.base_url}/chat/completions",
+                json=body,
+                headers={"Authorization": f"Bearer {self.key}"},
                 timeout=TIMEOUT_S,
-            )  # fmt: skip
+            )
             answer.raise_for_status()
             return str(answer.json()["choices"][0]["message"]["content"] or "").strip()
         except (httpx2.HTTPError, LookupError, ValueError, TypeError) as error:

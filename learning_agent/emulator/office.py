@@ -11,9 +11,13 @@ from mcp.server.mcpserver import MCPServer
 
 DATA = Path(__file__).with_name("office.yaml")
 EFFECTS = {
-    "list_meetings": "read", "read_document": "read", "check_stock": "read", "create_meeting": "write",
-    "send_letter": "dangerous", "cancel_order": "dangerous",
-}  # fmt: skip
+    "list_meetings": "read",
+    "read_document": "read",
+    "check_stock": "read",
+    "create_meeting": "write",
+    "send_letter": "dangerous",
+    "cancel_order": "dangerous",
+}
 ASSISTANT = "office"
 MODULE = "learning_agent.emulator.office"  # this one, as a program
 server = MCPServer("office", log_level="ERROR")

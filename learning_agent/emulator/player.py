@@ -101,11 +101,13 @@ class Player:
             said = [(position, step) for day, position, step in self._unsaid if day.day == number]
             messages = [
                 {
-                    "role": step.act, "content": calendar.render(step.user or step.assistant or ""),
-                    "name": step.speaker, "at": calendar.moment(number, position, now),
+                    "role": step.act,
+                    "content": calendar.render(step.user or step.assistant or ""),
+                    "name": step.speaker,
+                    "at": calendar.moment(number, position, now),
                 }
                 for position, step in said
-            ]  # fmt: skip
+            ]
             added = self.scene.client.add(
                 messages, user_id=str(self.user), conversation=f"day {number}", wait=number == list(days)[-1]
             )
@@ -123,9 +125,12 @@ class Player:
         conversation = self._conversations.setdefault(step.conversation or f"day {day.day}", str(uuid4()))
         metadata = {"marks": True} if step.marks else None
         run = self.scene.client.submit(
-            question, user_id=str(self.user), assistant=self.scenario.assistant, conversation_id=conversation,
+            question,
+            user_id=str(self.user),
+            assistant=self.scenario.assistant,
+            conversation_id=conversation,
             metadata=metadata,
-        )  # fmt: skip
+        )
         return self._hear(day, step, question, run, since)
 
     def _hear(self, day: Day, step: Step, question: str, run: str, since: datetime) -> str | None:
@@ -143,9 +148,13 @@ class Player:
             self._turns[step.name] = self.scene.memory.logs_of(self.user, UUID(run))
         numbers = cited_numbers(row["final_answer"] or "")
         answered = Answered(
-            question, row["final_answer"] or "", row["payload"], frozenset(str(one["id"]) for one in row["sources"]),
-            frozenset(str(one["id"]) for one in sources if one.get("number") in numbers), since,
-        )  # fmt: skip
+            question,
+            row["final_answer"] or "",
+            row["payload"],
+            frozenset(str(one["id"]) for one in row["sources"]),
+            frozenset(str(one["id"]) for one in sources if one.get("number") in numbers),
+            since,
+        )
         checks = tuple(self._checker().hold(one, answered) for one in step.expect)
         if failure:
             checks = (Check("answer", "an answer", "failed", failure), *checks)

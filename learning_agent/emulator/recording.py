@@ -22,15 +22,24 @@ from learning_agent.emulator.errors import EmulatorError
 MAX_ABOUT_CHARS = 100
 _PASSING = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"),
-    (re.compile(
-        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|понедельник\w*|вторник\w*|сред[ауые]\b|четверг\w*|пятниц\w+|"
-        r"суббот\w+|воскресень\w+)", re.IGNORECASE), "WEEKDAY"),
-    (re.compile(
-        r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December|"
-        r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b)|"
-        r"(?i:\b(?:январ|феврал|март|апрел|июн|июл|август|сентябр|октябр|ноябр|декабр)\w*|\bма[йяе]\b)"), "MONTH"),
+    (
+        re.compile(
+            r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|понедельник\w*|вторник\w*|сред[ауые]\b|четверг\w*|пятниц\w+|"
+            r"суббот\w+|воскресень\w+)",
+            re.IGNORECASE,
+        ),
+        "WEEKDAY",
+    ),
+    (
+        re.compile(
+            r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+            r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b)|"
+            r"(?i:\b(?:январ|феврал|март|апрел|июн|июл|август|сентябр|октябр|ноябр|декабр)\w*|\bма[йяе]\b)"
+        ),
+        "MONTH",
+    ),
     (re.compile(r"\d+"), "0"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +95,17 @@ class Recording:
     def write(self, path: Path) -> None:
         """Write the file; replies are sorted by key, so that two recordings can be compared."""
         body = {
-            "model": self.model, "roles": self.roles, "recorded_on": self.recorded_on, "scenarios": self.scenarios,
-            "judge": self.judge, "person": self.person,
+            "model": self.model,
+            "roles": self.roles,
+            "recorded_on": self.recorded_on,
+            "scenarios": self.scenarios,
+            "judge": self.judge,
+            "person": self.person,
             "replies": {
                 key: {"about": self.about[key], "given": [asdict(one) for one in self.replies[key]]}
                 for key in sorted(self.replies)
             },
-        }  # fmt: skip
+        }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
@@ -102,9 +115,13 @@ def read_recording(path: Path) -> Recording:
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
         found = Recording(
-            body["model"], tuple(body["roles"]), body["recorded_on"], list(body["scenarios"]), body["judge"],
+            body["model"],
+            tuple(body["roles"]),
+            body["recorded_on"],
+            list(body["scenarios"]),
+            body["judge"],
             body["person"],
-        )  # fmt: skip
+        )
         for key, entry in body["replies"].items():
             found.about[key] = entry["about"]
             found.replies[key] = [RecordedReply(**one) for one in entry["given"]]

@@ -31,9 +31,16 @@ class PlayedTurn:
     def of(cls, day: int, question: str, row: Mapping[str, Any], checks: tuple[Check, ...]) -> PlayedTurn:
         """From the row of its run."""
         return cls(
-            day, question, row["final_answer"] or "", checks, tuple(row["degraded"]), row["seconds"], row["tokens_in"],
-            row["tokens_out"], row["payload"],
-        )  # fmt: skip
+            day,
+            question,
+            row["final_answer"] or "",
+            checks,
+            tuple(row["degraded"]),
+            row["seconds"],
+            row["tokens_in"],
+            row["tokens_out"],
+            row["payload"],
+        )
 
     def with_checks(self, checks: tuple[Check, ...]) -> PlayedTurn:
         """The same turn, with more that was expected of it."""

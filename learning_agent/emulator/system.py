@@ -33,9 +33,14 @@ STOP_TIMEOUT_S = 20.0
 COMMAND_TIMEOUT_S = 3600.0
 KEPT_LINES = 20
 SETTINGS = {  # of a MaaS that is started: nothing happens behind a scenario's back
-    "MAAS_COMPACT_EVERY": "0", "MAAS_EMBEDDING_MODEL": "none", "MAAS_USER_RATE": "0", "MAAS_LOG_LEVEL": "warning",
-    "MAAS_LOG_FORMAT": "json", "MAAS_TIMEZONE": "UTC", "MAAS_POLL_INTERVAL": "0.2",
-}  # fmt: skip
+    "MAAS_COMPACT_EVERY": "0",
+    "MAAS_EMBEDDING_MODEL": "none",
+    "MAAS_USER_RATE": "0",
+    "MAAS_LOG_LEVEL": "warning",
+    "MAAS_LOG_FORMAT": "json",
+    "MAAS_TIMEZONE": "UTC",
+    "MAAS_POLL_INTERVAL": "0.2",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +116,14 @@ def _process(
     """A program and the last lines that it has printed; it is stopped at the end."""
     own = dict(os.environ if environment is None else environment) | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        command, env=own, cwd=working, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command,
+        env=own,
+        cwd=working,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-    )  # fmt: skip
+    )
     lines: list[str] = []
 
     def read() -> None:
@@ -158,9 +168,14 @@ def _wait_for_port(port: int, process: subprocess.Popen[str], lines: list[str]) 
 
 def _command(environment: Mapping[str, str], folder: Path, *words: str) -> str:
     done = subprocess.run(
-        [str(MAAS), *words], env=dict(environment), cwd=folder, capture_output=True, text=True, check=False,
+        [str(MAAS), *words],
+        env=dict(environment),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=COMMAND_TIMEOUT_S,
-    )  # fmt: skip
+    )
     if done.returncode != 0:
         raise EmulatorError(f"maas {words[0]} failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout

@@ -83,7 +83,7 @@ def _scrypt(password: str, salt: bytes, cost: int, block_size: int, parallelism:
     needed_bytes = 128 * block_size * (cost + parallelism + 2)
     return hashlib.scrypt(
         text, salt=salt, n=cost, r=block_size, p=parallelism, dklen=HASH_BYTES, maxmem=2 * needed_bytes
-    )  # fmt: skip
+    )
 
 
 _NO_PASSWORD = f"scrypt${COST}${BLOCK_SIZE}${PARALLELISM}${'A' * 22}==${'A' * 43}="

@@ -122,7 +122,7 @@ class SignIn:
         refresh_token = secrets.token_urlsafe(TOKEN_BYTES)
         row = await self._db.row(
             queries.use_link, hash_token(token), hash_token(refresh_token), self._settings.refresh_days
-        )  # fmt: skip
+        )
         if row is None or row["session_id"] is None:
             raise MaasError("otp_expired", "this link is unknown, used or expired; ask an administrator for a new one")
         return await self._issue(row["user_id"], row["session_id"], refresh_token)
@@ -141,9 +141,14 @@ class SignIn:
             raise _session_not_found()
 
     async def change(
-        self, account: Account, session_id: UUID, password: str | None, current_password: str | None, name: str | None,
+        self,
+        account: Account,
+        session_id: UUID,
+        password: str | None,
+        current_password: str | None,
+        name: str | None,
         client: str,
-    ) -> Account:  # fmt: skip
+    ) -> Account:
         """Set the password, which ends all other sessions, or the name.
 
         Raises MaasError: reauthentication_needed, invalid_credentials, same_password, weak_password, session_not_found.
@@ -196,7 +201,7 @@ class SignIn:
         refresh_token = secrets.token_urlsafe(TOKEN_BYTES)
         session_id = await self._db.value(
             queries.begin_session, user_id, method, hash_token(refresh_token), self._settings.refresh_days
-        )  # fmt: skip
+        )
         if session_id is None:
             raise MaasError("user_not_found", "this account was deleted")
         return await self._issue(user_id, session_id, refresh_token)
@@ -208,12 +213,21 @@ class SignIn:
         account, secret = Account.of(row), await self._signing_secret()
         now, lifetime = int(self._clock()), int(self._settings.access_lifetime)
         claims = {
-            "iss": self._settings.jwt_issuer or ISSUER, "aud": self._settings.jwt_audience or AUDIENCE,
-            "sub": str(user_id), "role": "authenticated", "email": account.email, "phone": "", "iat": now,
-            "exp": now + lifetime, "session_id": str(session_id), "aal": "aal1", "is_anonymous": False,
-            "amr": [{"method": "password", "timestamp": now}], "app_metadata": app_metadata(account),
+            "iss": self._settings.jwt_issuer or ISSUER,
+            "aud": self._settings.jwt_audience or AUDIENCE,
+            "sub": str(user_id),
+            "role": "authenticated",
+            "email": account.email,
+            "phone": "",
+            "iat": now,
+            "exp": now + lifetime,
+            "session_id": str(session_id),
+            "aal": "aal1",
+            "is_anonymous": False,
+            "amr": [{"method": "password", "timestamp": now}],
+            "app_metadata": app_metadata(account),
             "user_metadata": user_metadata(account),
-        }  # fmt: skip
+        }
         return Session(_sign(claims, secret), lifetime, now + lifetime, refresh_token, account)
 
     async def _signing_secret(self) -> str:

@@ -93,9 +93,7 @@ class ActionOutcome:
     request: str
 
 
-async def execute_approved(
-    run: Run, deps: Deps, tools: Toolset, calls: CallLog, domains: OpenDomains
-) -> ActionOutcome:  # fmt: skip
+async def execute_approved(run: Run, deps: Deps, tools: Toolset, calls: CallLog, domains: OpenDomains) -> ActionOutcome:
     """Execute the action of a run of kind `action`, unless that was done before.
 
     Raises LostRun, MaasError('no_action').
@@ -120,7 +118,7 @@ async def execute_approved(
     shown = {part: value for part, value in body.items() if part != "_meta"}
     return ActionOutcome(
         row["tool"], row["arguments"], row["wording"], row["agent"], cast(ActionStatus, status), shown, row["asked"]
-    )  # fmt: skip
+    )
 
 
 def _call_of(row: queries.OpenActionRow) -> ToolCall:
@@ -129,7 +127,7 @@ def _call_of(row: queries.OpenActionRow) -> ToolCall:
 
 async def _execute(
     run: Run, deps: Deps, row: queries.OpenActionRow, tools: Toolset, calls: CallLog, domains: OpenDomains
-) -> Mapping[str, Any]:  # fmt: skip
+) -> Mapping[str, Any]:
     """The result of the call, refused if tool or arguments are not those that the user approved."""
     name = row["tool"]
     tool = tools.get(name)
@@ -200,9 +198,7 @@ async def _ask_model(
 ) -> str:
     name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
     language = await prompt_language(deps, run.assistant, run.assistants_version)
-    prompts = await read_prompts(
-        deps.db, "FinalResponder", name, version=run.assistants_version, language=language
-    )  # fmt: skip
+    prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version, language=language)
     base = prompts["FinalResponder"]
     prompt = Prompt(base.role, role_text(prompts, name), base.version)
     result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False, sort_keys=True)

@@ -16,9 +16,10 @@ from typing import Annotated, Any
 import structlog
 from pydantic import BaseModel, Field
 
+from maas.agents.answer_context import AnswerContext
 from maas.agents.definition import Agent
 from maas.agents.domain_request import domain_request
-from maas.agents.tool_loop import AnswerContext, final_text, tell
+from maas.agents.tool_loop import final_text, tell
 from maas.conversations.language import dialogue_language
 from maas.engine.run import LostRun
 from maas.prompting.budgets import OverBudget
@@ -103,9 +104,12 @@ async def _open_nothing(name: str) -> OpenedDomain:
 
 
 def meta_tools(
-    domains: Sequence[Domain], tools: Toolset, execute: Execute, respond: Respond | None = None,
+    domains: Sequence[Domain],
+    tools: Toolset,
+    execute: Execute,
+    respond: Respond | None = None,
     open_domain: OpenDomain = _open_nothing,
-) -> Toolset:  # fmt: skip
+) -> Toolset:
     """The tools that a model sees in place of `tools`. `execute` is Executor.run over `tools`: it checks every call.
 
     `respond(domain, question, results)` lets a domain's agent put its results into words. Without it, or where it

@@ -49,9 +49,7 @@ class OptionalSlots:
         """What a session has stored; `mode` is that of the definition now."""
         state, where, skipped = (stored.get(name) for name in ("state", "offered_in", "skipped"))
         names = tuple(one for one in skipped if isinstance(one, str)) if isinstance(skipped, list | tuple) else ()
-        return cls(
-            mode, state if state in STATES else "open", where if isinstance(where, str) else None, names
-        )  # fmt: skip
+        return cls(mode, state if state in STATES else "open", where if isinstance(where, str) else None, names)
 
     def stored(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "mode"}

@@ -22,9 +22,14 @@ CALL_ID = "own"
 
 
 async def execute_own_call(
-    run: Run, deps: Deps, definition: Definition | None, tools: Toolset, calls: CallLog, domains: OpenDomains,
+    run: Run,
+    deps: Deps,
+    definition: Definition | None,
+    tools: Toolset,
+    calls: CallLog,
+    domains: OpenDomains,
     wanted: Mapping[str, Any],
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Call `wanted`, a tool and its arguments, once; the answer is the body that a model would read.
 
     A call that needs approval becomes a pending action. Raises LostRun, MaasError: `unknown_assistant`,

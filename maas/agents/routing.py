@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import structlog
 
 from maas import queries
+from maas.agents.answer_context import AnswerContext
 from maas.agents.definition import Agent, transfer_name
 from maas.agents.slot_loop import collect
 from maas.agents.slot_step import SlotStep
-from maas.agents.tool_loop import AnswerContext, LoopResult, fenced_json, tell
+from maas.agents.tool_loop import LoopResult, fenced_json, tell
 from maas.conversations.phrases import holds, words_of
 from maas.runs.debug_info import debug_log
 from maas.tools.calls import ToolFailure
@@ -109,10 +110,13 @@ async def _by_model(context: AnswerContext) -> tuple[Agent, ...]:
         context.request,
         system=INSTRUCTION.format(agents="\n".join(f"{one.name}: {one.about}" for one in agents.values())),
         json_schema={
-            "type": "object", "properties": {"agents": names}, "required": ["agents"], "additionalProperties": False,
+            "type": "object",
+            "properties": {"agents": names},
+            "required": ["agents"],
+            "additionalProperties": False,
         },
         temperature=0.0,
-    )  # fmt: skip
+    )
     reply = await context.model.without_listener().ask(request)
     await context.model.pin()
     named = (json_object(reply.text) or {}).get("agents")

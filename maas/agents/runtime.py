@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 import structlog
 
 from maas import queries
+from maas.agents.answer_context import AnswerContext
 from maas.agents.answer_language import in_own_language
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
@@ -22,7 +23,7 @@ from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_loop import CheckedReply, answer_with_slots
 from maas.agents.slot_step import press
 from maas.agents.tasks import TaskWork
-from maas.agents.tool_loop import AnswerContext, ResponderModel, ToolReply
+from maas.agents.tool_loop import ResponderModel, ToolReply
 from maas.conversations.actions import find_pressed_button
 from maas.engine.events import RunEvents
 from maas.engine.run import Outcome, Run
@@ -79,9 +80,12 @@ class Toolbox:
     """
 
     def __init__(
-        self, own: Toolset, servers: Sequence[McpServer] = (), openers: Mapping[str, BoundOpener] | None = None,
+        self,
+        own: Toolset,
+        servers: Sequence[McpServer] = (),
+        openers: Mapping[str, BoundOpener] | None = None,
         secrets: UserSecrets | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_names(own, servers)
         self._own = own
         self._openers = openers or {}

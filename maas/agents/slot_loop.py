@@ -6,20 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from maas.agents.answer_context import AnswerContext
 from maas.agents.answer_language import in_own_language
 from maas.agents.definition import Definition
 from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.slot_step import SlotStep, agent_of, dialogue_tools
-from maas.agents.tool_loop import (
-    NO_WORDS,
-    AnswerContext,
-    LoopResult,
-    ResponderModel,
-    final_text,
-    result_message,
-    tell,
-)
+from maas.agents.tool_loop import NO_WORDS, LoopResult, ResponderModel, final_text, result_message, tell
 from maas.runs.debug_info import debug_log
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_round
 from maas.tools.calls import ToolResult
@@ -40,9 +33,14 @@ class CheckedReply(Reply):
 
 
 async def collect(
-    context: AnswerContext, step: SlotStep, model: ResponderModel, request: Request, max_rounds: int,
-    tools: Toolset | None = None, is_over: Callable[[], bool] = lambda: False,
-) -> LoopResult:  # fmt: skip
+    context: AnswerContext,
+    step: SlotStep,
+    model: ResponderModel,
+    request: Request,
+    max_rounds: int,
+    tools: Toolset | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> LoopResult:
     """Answer a message of the dialogue and store the values that it holds. Raises LostRun, MaasError.
 
     Words beside calls are the answer. The model is asked again if it had none, if its arguments were wrong (once), if
@@ -102,7 +100,7 @@ def _offered(step: SlotStep, names: frozenset[str], first: Tool | None) -> tuple
 
 def _next_choice(
     step: SlotStep, results: Sequence[ToolResult], text: str, is_wrong: bool, is_completed: bool, is_last: bool
-) -> ToolChoice | None:  # fmt: skip
+) -> ToolChoice | None:
     """How the model is asked once more; None if what there is makes an answer."""
     if is_wrong:
         return "auto"
@@ -113,7 +111,7 @@ def _next_choice(
 
 async def _with_results(
     request: Request, reply: Reply, results: Sequence[ToolResult], room: int
-) -> tuple[Request, int]:  # fmt: skip
+) -> tuple[Request, int]:
     """The request with a reply and the results of its calls, and how many tokens are left for results."""
     bodies, left = await fit_round([(one.call.name, one.untimed()) for one in results], room)
     fitted = (replace(one, body=body) for one, body in zip(results, bodies, strict=True))

@@ -8,12 +8,13 @@ from typing import Any, Self
 
 from maas import queries
 from maas.agents import photo_slot
+from maas.agents.answer_context import AnswerContext
 from maas.agents.collector import Collector
 from maas.agents.definition import Agent, Definition
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.photo_slot import KEEP_PHOTO, NEW_PHOTO
 from maas.agents.slots import SlotSession
-from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text
+from maas.agents.tool_loop import ResponderModel, fenced_json, final_text
 from maas.conversations.attachments import find_photo
 from maas.conversations.language import dialogue_language
 from maas.engine.events import EventType, RunEvents
@@ -69,9 +70,13 @@ class SlotStep:
         """
         run, deps, definition = context.run, context.model.deps, context.definition
         row: dict[str, Any] | None = await deps.db.value(
-            queries.open_session, run.id, run.attempt, agent_of(collector), collector.session,
+            queries.open_session,
+            run.id,
+            run.attempt,
+            agent_of(collector),
+            collector.session,
             run.user_query.strip() == definition.opening,
-        )  # fmt: skip
+        )
         if row is None:
             raise LostRun
         events, calls, deadline = context.events, context.calls, context.model.deadline
@@ -82,7 +87,7 @@ class SlotStep:
     @classmethod
     async def open_pressed(
         cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains
-    ) -> Self | None:  # fmt: skip
+    ) -> Self | None:
         """Start from the session whose button was pressed; None if it is over. Raises LostRun."""
         row: dict[str, Any] | None = await deps.db.value(queries.open_pressed_session, run.id, run.attempt)
         if row is None:
@@ -97,14 +102,28 @@ class SlotStep:
 
     @classmethod
     async def _make(
-        cls, definition: Definition, collector: Collector, row: Mapping[str, Any], own_tools: Toolset, run: Run,
-        deps: Deps, events: RunEvents, calls: CallLog, domains: OpenDomains, mode: Mode, deadline: float | None = None,
-    ) -> Self:  # fmt: skip
+        cls,
+        definition: Definition,
+        collector: Collector,
+        row: Mapping[str, Any],
+        own_tools: Toolset,
+        run: Run,
+        deps: Deps,
+        events: RunEvents,
+        calls: CallLog,
+        domains: OpenDomains,
+        mode: Mode,
+        deadline: float | None = None,
+    ) -> Self:
         language = await dialogue_language(deps.db, run.id, definition.language, run.user_query)
         session = SlotSession.read(
-            row, collector.slots_in(language), language, photo_tool=collector.photo_tool,
-            is_confirmed_by_user=collector.confirm, optional=collector.optional,
-        )  # fmt: skip
+            row,
+            collector.slots_in(language),
+            language,
+            photo_tool=collector.photo_tool,
+            is_confirmed_by_user=collector.confirm,
+            optional=collector.optional,
+        )
         tools = Toolset([*own_tools, OPTIONAL_QUESTIONS])
         unasked = frozenset(one.name for one in dialogue_tools(collector, own_tools))
 
@@ -232,9 +251,14 @@ def _is_doubtful(result: ToolResult) -> bool:
 
 
 async def press(
-    definition: Definition | None, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains,
+    definition: Definition | None,
+    tools: Toolset,
+    run: Run,
+    deps: Deps,
+    events: RunEvents,
+    domains: OpenDomains,
     button: str,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Do what a pressed button stands for, without a model. Raises LostRun.
 
     A button that is not in force any more, or whose dialogue is over, changes nothing.

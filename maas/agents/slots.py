@@ -82,7 +82,7 @@ def missing(slots: Slots, values: SlotValues) -> tuple[Slot, ...]:
 
 def state_block(
     slots: Slots, values: SlotValues, *, at_once: bool = False, optional: Slots = (), then: str = ALL_COLLECTED
-) -> str:  # fmt: skip
+) -> str:
     """The part of the prompt that says what is collected, what is needed, and what to ask next.
 
     `at_once`: ask for everything that is missing in one question. `optional` are asked for after the required ones;
@@ -141,22 +141,38 @@ class SlotSession:
 
     @classmethod
     def read(
-        cls, row: Mapping[str, Any], slots: Slots, language: Spoken, *,
-        photo_tool: str | None = None, is_confirmed_by_user: bool = True, optional: OptionalMode = "keep",
-    ) -> Self:  # fmt: skip
+        cls,
+        row: Mapping[str, Any],
+        slots: Slots,
+        language: Spoken,
+        *,
+        photo_tool: str | None = None,
+        is_confirmed_by_user: bool = True,
+        optional: OptionalMode = "keep",
+    ) -> Self:
         """A session of the database."""
         return cls(
-            UUID(row["id"]), slots, language, merge(slots, {}, row["slots"]), row["confirmed"],
-            PhotoSlot.read(row, photo_tool), row["generations"], row["first_name"], is_confirmed_by_user,
+            UUID(row["id"]),
+            slots,
+            language,
+            merge(slots, {}, row["slots"]),
+            row["confirmed"],
+            PhotoSlot.read(row, photo_tool),
+            row["generations"],
+            row["first_name"],
+            is_confirmed_by_user,
             OptionalSlots.read(optional, row["optional"]),
-        )  # fmt: skip
+        )
 
     async def store(self, db: Database, run: Run) -> None:
         """Raises LostRun."""
         session = {
-            "id": self.id, "slots": self.values, "confirmed": self.is_confirmed, "optional": self.optional.stored(),
+            "id": self.id,
+            "slots": self.values,
+            "confirmed": self.is_confirmed,
+            "optional": self.optional.stored(),
             **self.photo.stored(),
-        }  # fmt: skip
+        }
         if not await db.value(queries.keep_session, run.id, run.attempt, session):
             raise LostRun
 
@@ -211,9 +227,12 @@ class SlotSession:
     def state_block(self) -> str:
         """The part of the prompt that describes the session, before each model call."""
         block = state_block(
-            self.slots, self.values, at_once=self.generations > EXPERIENCED_GENERATIONS,
-            optional=self.optional_left if self.optional.is_asking else (), then=self._then,
-        )  # fmt: skip
+            self.slots,
+            self.values,
+            at_once=self.generations > EXPERIENCED_GENERATIONS,
+            optional=self.optional_left if self.optional.is_asking else (),
+            then=self._then,
+        )
         lines = [block]
         if self.photo.line is not None:
             lines.append(self.photo.line)

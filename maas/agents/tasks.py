@@ -166,9 +166,7 @@ class TaskWork:
         run, deps = self.run, self.deps
         name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
         language = await prompt_language(deps, run.assistant, run.assistants_version)
-        prompts = await read_prompts(
-            deps.db, "FinalResponder", name, version=run.assistants_version, language=language
-        )  # fmt: skip
+        prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version, language=language)
         base = prompts["FinalResponder"]
         prompt = Prompt(base.role, role_text(prompts, name), base.version)
         results = tokens.fit(json.dumps(step.results or {}, ensure_ascii=False), MAX_RESULTS_TOKENS)

@@ -21,9 +21,12 @@ log = structlog.get_logger()
 
 
 async def ask_with_tools(
-    ask: Ask, request: Request, listener: StreamListener | None, writes_calls: Callable[[Reply], bool],
+    ask: Ask,
+    request: Request,
+    listener: StreamListener | None,
+    writes_calls: Callable[[Reply], bool],
     pin: Callable[[], Awaitable[None]],
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Ask for a reply to a request with tools; a written call is none of its text.
 
     `writes_calls` says whether the model of a reply writes its calls as text. The text of such a call is held back from

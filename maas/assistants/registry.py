@@ -82,9 +82,7 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
     its effect. Those of MCP servers are not loaded here: nobody but their server knows how to look.
     Raises MaasError: 'bad_setting', 'bad_plugin', 'wrong_tool'.
     """
-    tools = [
-        tool for plugin in active() if plugin.tools is not None for tool in _made(plugin.load(plugin.tools), deps)
-    ]  # fmt: skip
+    tools = [tool for plugin in active() if plugin.tools is not None for tool in _made(plugin.load(plugin.tools), deps)]
     for path in paths:
         module, _, attribute = path.partition(":")
         try:
@@ -227,9 +225,14 @@ async def sync_tools(db: Database, toolbox: Toolbox) -> None:
 async def _write_tools(db: Database, known: Toolset) -> None:
     shown = [
         {
-            "name": one.name, "domain": one.domain, "description": one.description, "parameters": one.parameters,
-            "effect": one.effect, "version": one.version, "is_idempotent": one.is_idempotent,
+            "name": one.name,
+            "domain": one.domain,
+            "description": one.description,
+            "parameters": one.parameters,
+            "effect": one.effect,
+            "version": one.version,
+            "is_idempotent": one.is_idempotent,
         }
         for one in known
-    ]  # fmt: skip
+    ]
     await db.rows(queries.keep_tools, shown)

@@ -32,8 +32,12 @@ def fields_of(names: Sequence[str]) -> dict[str, Any]:
     """Return the JSON schema of a reply with a text for each of these fields."""
     texts = {name: {"type": "string"} for name in names}
     return {
-        "title": "Merged", "type": "object", "properties": texts, "required": list(texts), "additionalProperties": False
-    }  # fmt: skip
+        "title": "Merged",
+        "type": "object",
+        "properties": texts,
+        "required": list(texts),
+        "additionalProperties": False,
+    }
 
 
 @dataclass(frozen=True)

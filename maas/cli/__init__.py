@@ -29,34 +29,40 @@ class Entry(NamedTuple):
 
 COMMANDS = (
     Entry(
-        "up", "maas.cli.up:up",
+        "up",
+        "maas.cli.up:up",
         "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops everything.",
     ),
     Entry("migrate", "maas.cli.up:migrate", "Migrate the database to the current schema and insert missing prompts."),
     Entry("ask", "maas.cli.chat:ask", "Ask one question, wait for the answer and print it."),
     Entry("chat", "maas.cli.chat:chat", "Chat with an assistant; /help lists the commands of the chat."),
     Entry(
-        "import", "maas.cli.memories:import_history",
+        "import",
+        "maas.cli.memories:import_history",
         "Import a chat history or an export. Run it again after an interruption: nothing is imported twice.",
     ),
     Entry(
-        "load", "maas.cli.load:load",
+        "load",
+        "maas.cli.load:load",
         "Load rows that tools read into a table that is open for loading. Run it again after an "
         "interruption: the same rows change nothing.",
     ),
     Entry(
-        "export", "maas.cli.memories:export_user",
+        "export",
+        "maas.cli.memories:export_user",
         "Write all data of a user as NDJSON that `maas import` accepts: messages, summaries, conversations, images, "
         "runs.",
     ),
     Entry(
-        "forget", "maas.cli.memories:forget",
+        "forget",
+        "maas.cli.memories:forget",
         "Delete one memory: its text, every summary made from it, and answers that repeat it.",
     ),
     Entry("erase", "maas.cli.memories:erase", "Delete a user from every table and print the number of deleted rows."),
     Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
-        "embed", "maas.cli.memories:embed",
+        "embed",
+        "maas.cli.memories:embed",
         "Compute all missing vectors for MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "
         "twice.",
     ),
@@ -65,45 +71,53 @@ COMMANDS = (
     Entry("tools", "maas.cli.tools:list_tools", "List the tools of the orchestrators and what each of them does."),
     Entry("trace", "maas.cli.runs:trace_run", "Show one run: stages, model calls, tools, memory and answer."),
     Entry(
-        "doctor", "maas.cli.doctor:doctor",
+        "doctor",
+        "maas.cli.doctor:doctor",
         "Check database, LISTEN, prompts, models and access; print problems with their remedies, then the settings.",
     ),
     Entry(
-        "mcp", "maas.cli.up:serve_mcp",
+        "mcp",
+        "maas.cli.up:serve_mcp",
         "Serve memory as MCP tools over standard input and output; an MCP client starts this command.\n\n"
         "It needs a running MaaS (`make run`). The API key, if one is needed, is read from MAAS_API_KEY.\n"
         "The HTTP server offers the same tools at /mcp.",
     ),
     Entry("orchestrator", "maas.cli.up:orchestrator", "Run one orchestrator process; `maas up` starts one."),
     Entry(
-        "compact", "maas.cli.memories:compact",
+        "compact",
+        "maas.cli.memories:compact",
         "Merge all summaries that are due, as orchestrators do in the background.",
     ),
     Entry(
-        "replay", "maas.cli.runs:replay_run",
+        "replay",
+        "maas.cli.runs:replay_run",
         "Run the stages of a finished run again, with the current prompts or another model, and show what differs.",
     ),
     Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
     Entry("secrets", "maas.cli.secrets:cli", "Manage the tokens of users for MCP servers."),
     Entry(
-        "knowledge", "maas.cli.knowledge:cli",
+        "knowledge",
+        "maas.cli.knowledge:cli",
         "Add, list, search and remove documents that answers may draw on, for one user or for all.",
     ),
     Entry(
-        "users", "maas.cli.users:cli",
+        "users",
+        "maas.cli.users:cli",
         "Manage the accounts of people who sign in with email and password (MAAS_AUTH=local).",
     ),
     Entry("keys", "maas.cli.keys:cli", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."),
-)  # fmt: skip
+)
 
 
 def build_cli(load_composition: Callable[[], Composition]) -> typer.Typer:
     """The application. `load_composition` is called by the commands that run stages or tools."""
     cli = typer.Typer(
-        cls=_LazyGroup, no_args_is_help=True, add_completion=False,
+        cls=_LazyGroup,
+        no_args_is_help=True,
+        add_completion=False,
         help="Memory as a service: one row in, one remembered answer out.",
         context_settings={"obj": load_composition},
-    )  # fmt: skip
+    )
     for entry in COMMANDS:
         cli.command(entry.name, help=entry.help)(_not_loaded)
     return cli

@@ -18,8 +18,11 @@ TIMEOUT_FACTOR = 4  # what a timeout is raised by when nobody knows how long the
 BUDGET_SHARE = 0.9  # an attempt that ended earlier had a limit of its own
 _WITHIN = re.compile(r"within (\d+(?:\.\d+)?) s")
 _ROLE_OF_STAGE = {
-    "analyzer": "Analyzer", "assembler": "Assembler", "archivist": "Archivist", "final_responder": "FinalResponder",
-}  # fmt: skip
+    "analyzer": "Analyzer",
+    "assembler": "Assembler",
+    "archivist": "Archivist",
+    "final_responder": "FinalResponder",
+}
 
 
 async def describe_calls(db: Database, settings: Settings) -> tuple[str, str | None]:

@@ -79,16 +79,14 @@ async def _answer(db: Database, submission: Submission, wait: float) -> dict[str
 
 def chat(
     user: User = LOCAL_USER,
-    assistant: Annotated[
-        str, typer.Option("--assistant", "-a", help="name of the assistant that answers")
-    ] = "mentor",
+    assistant: Annotated[str, typer.Option("--assistant", "-a", help="name of the assistant that answers")] = "mentor",
     conversation: Annotated[
         str | None, typer.Option("--conversation", "-c", help="id of a conversation to continue; a new one if unset")
     ] = None,
     mode: Annotated[
         str | None, typer.Option(help="approval of tool calls: auto, plan or ask; the assistant's default if unset")
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Chat until /quit or the end of the input. Raises MaasError, as long as the conversation is not open."""
     user_id = read_uuid(user, "--user")
     conversation_id = read_uuid(conversation, "--conversation") if conversation else None
@@ -167,9 +165,7 @@ class Chat:
 
     async def _ask(self, text: str) -> None:
         photos, self._photos = tuple(self._photos), []
-        submission = Submission(
-            self._user_id, text, self._assistant, self._id, source="cli", attachment_ids=photos
-        )  # fmt: skip
+        submission = Submission(self._user_id, text, self._assistant, self._id, source="cli", attachment_ids=photos)
         await self._show_run(await self._submissions.submit(submission))
 
     async def _press(self, number: int) -> None:

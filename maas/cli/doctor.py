@@ -65,7 +65,7 @@ def doctor(
     all_settings: Annotated[
         bool, typer.Option("--all", help="print every setting, not only those that are set")
     ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Print failed checks, settings and passed checks; exit status 1 if a check fails. Raises MaasError."""
     settings = load_settings()
     log.configure("error", settings.diagnostics.log_format)
@@ -238,11 +238,12 @@ class _Checks:
             if needed > timeout:
                 model = f"{row['provider']}:{row['model']}"
                 raise Advice(
-                    "short_attempts", f"{model} writes {row['speed']:.0f} tokens a second, so an "
+                    "short_attempts",
+                    f"{model} writes {row['speed']:.0f} tokens a second, so an "
                     f"answer of {max_tokens} tokens takes {needed:.0f} s and is cut off after {timeout:g} s; set "
                     f"{attempt_setting('FinalResponder')} to {math.ceil(needed * TIMEOUT_MARGIN)} or lower "
                     "MAAS_MAX_TOKENS",
-                )  # fmt: skip
+                )
         return f"{timeout:g} s for an answer"
 
     async def image_model(self) -> str:

@@ -30,10 +30,8 @@ def create(
     user: Annotated[str | None, typer.Option("--user", "-u", help="bind it to this user, a UUID or any name")] = None,
     prefix: Annotated[str | None, typer.Option(help="bind it to users whose names begin with this prefix")] = None,
     rate: Annotated[str | None, typer.Option(help="requests per minute, such as 60/min", metavar="N/min")] = None,
-    expires: Annotated[
-        int | None, typer.Option(help="days until it expires; never if unset", metavar="DAYS")
-    ] = None,
-) -> None:  # fmt: skip
+    expires: Annotated[int | None, typer.Option(help="days until it expires; never if unset", metavar="DAYS")] = None,
+) -> None:
     """Print the key to standard output. Raises MaasError('bad_parameter')."""
     if user is not None and prefix is not None:
         raise MaasError("bad_parameter", "--prefix: a key is bound to one user or to a prefix, not to both")
@@ -57,9 +55,15 @@ def list_keys() -> None:
     for row in with_database(lambda db, _: users.list_keys(db)):
         rate = f"{row['per_minute']}/min" if row["per_minute"] else ""
         table.add_row(
-            row["name"], row["id"], ", ".join(row["scopes"]), _whose(row), rate, _day(row["created_at"]),
-            _day(row["last_used_at"]) or "never", row["state"],
-        )  # fmt: skip
+            row["name"],
+            row["id"],
+            ", ".join(row["scopes"]),
+            _whose(row),
+            rate,
+            _day(row["created_at"]),
+            _day(row["last_used_at"]) or "never",
+            row["state"],
+        )
     show(table)
 
 

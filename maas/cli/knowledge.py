@@ -57,9 +57,13 @@ def add(
         with progress_bar() as progress:
             task = progress.add_task("files read", total=len(found))
             return await ingest_files(
-                db, owner, found, track_id=track_id, max_bytes=settings.uploads.knowledge_bytes,
+                db,
+                owner,
+                found,
+                track_id=track_id,
+                max_bytes=settings.uploads.knowledge_bytes,
                 on_done=lambda _: progress.advance(task),
-            )  # fmt: skip
+            )
 
     results = with_database(work, command="knowledge add", user_id=owner)
     for one in results:

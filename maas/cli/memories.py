@@ -65,10 +65,8 @@ def search_memory(
     tag: Annotated[
         list[str] | None, typer.Option(help="only messages whose summary has this tag; may be repeated")
     ] = None,
-    scope: Annotated[
-        Scope | None, typer.Option(help="prefer an age: up to 3 days, up to 14 days, or older")
-    ] = None,
-) -> None:  # fmt: skip
+    scope: Annotated[Scope | None, typer.Option(help="prefer an age: up to 3 days, up to 14 days, or older")] = None,
+) -> None:
     """Print a table of the best messages, the best first. Raises MaasError."""
     user_id = read_uuid(user, "--user")
 
@@ -227,11 +225,9 @@ async def _wait_archived(db: Database, runs: list[UUID], progress: Progress) -> 
 
 def export_user(
     user: Annotated[str, typer.Argument(help="user to export, a UUID")],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="file to write; standard output if unset")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="file to write; standard output if unset")] = None,
     tool_calls: Annotated[bool, typer.Option("--tool-calls", help="with the messages of tools")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write the export and print the counts to standard error. Raises MaasError."""
     user_id = read_uuid(user, "USER")
     counts = with_database(lambda db, _: _export(db, user_id, out, tool_calls))
@@ -258,10 +254,8 @@ async def _export(db: Database, user_id: UUID, out: Path | None, with_tool_calls
 
 
 def embed(
-    prune: Annotated[
-        bool, typer.Option("--prune", help="instead, delete the vectors of every other model")
-    ] = False,
-) -> None:  # fmt: skip
+    prune: Annotated[bool, typer.Option("--prune", help="instead, delete the vectors of every other model")] = False,
+) -> None:
     """Embed with a progress bar and print the counts. Raises MaasError, 'fill_taken' if another `maas embed` runs."""
     with_database(_prune if prune else _embed_all)
 

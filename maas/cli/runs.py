@@ -57,9 +57,14 @@ def list_runs(
         remarks = [row["error_code"], row["limited"], row["memory"] != "ok" and f"memory {row['memory']}"]
         state = row["status"] + "".join(f" ({remark})" for remark in remarks if remark)
         table.add_row(
-            str(row["id"]), f"{row['created_at']:%m-%d %H:%M:%S}", row["kind"], state, row["archive_status"], ms,
+            str(row["id"]),
+            f"{row['created_at']:%m-%d %H:%M:%S}",
+            row["kind"],
+            state,
+            row["archive_status"],
+            ms,
             shorten(one_line(row["query"]), 60),
-        )  # fmt: skip
+        )
     show(table)
 
 
@@ -177,10 +182,16 @@ def _calls(trace: Trace) -> Table:
         newer = f" (now v{version})" if version is not None and version != call["prompt_version"] else ""
         retried = "" if call["try"] == trace["run"]["try"] else f" (try {call['try']})"
         table.add_row(
-            call["stage"] + retried, f"{call['provider']}:{call['model']}",
-            f"{call['role_name']} v{call['prompt_version']}{newer}", call["finish"], str(call["attempts"]),
-            tokens(call), f"{call['ms']:.1f}", dollars(call["price"]), call["error"] or "",
-        )  # fmt: skip
+            call["stage"] + retried,
+            f"{call['provider']}:{call['model']}",
+            f"{call['role_name']} v{call['prompt_version']}{newer}",
+            call["finish"],
+            str(call["attempts"]),
+            tokens(call),
+            f"{call['ms']:.1f}",
+            dollars(call["price"]),
+            call["error"] or "",
+        )
     return table
 
 
@@ -336,6 +347,11 @@ def _figures(replay: Replay, work: StageResult) -> tuple[str, ...]:
     remarks += ["no model call"] if work.wrote is not None and not work.models else []
     remarks += [work.error] if work.error else []
     return (
-        " then ".join(work.models), version, str(work.requests), f"{work.tokens_in}/{work.tokens_out}",
-        f"{work.ms:.1f}", dollars(work.price), ": ".join(remarks),
-    )  # fmt: skip
+        " then ".join(work.models),
+        version,
+        str(work.requests),
+        f"{work.tokens_in}/{work.tokens_out}",
+        f"{work.ms:.1f}",
+        dollars(work.price),
+        ": ".join(remarks),
+    )

@@ -25,9 +25,11 @@ PROBE_TIMEOUT_S = 300.0
 CLOCK = ToolSpec("clock", "Tells the time of the day.")
 _SHELF = "\n".join(f"Shelf {number}: {number * 3} red books, {number * 7} blue books." for number in range(SHELF_LINES))
 _BY_CALLS: dict[Calls, str] = {
-    "calls": "calls tools", "text": "writes tool calls as text", "none": "called no tool when asked to",
+    "calls": "calls tools",
+    "text": "writes tool calls as text",
+    "none": "called no tool when asked to",
     "refused": "takes no tools",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,9 @@ class ServerTraits:
         """Return the traits as a part of a sentence."""
         speeds = [
             f"{verb} {speed:.0f} tokens a second"
-            for verb, speed in (("reads", self.read_speed), ("writes", self.write_speed)) if speed
-        ]  # fmt: skip
+            for verb, speed in (("reads", self.read_speed), ("writes", self.write_speed))
+            if speed
+        ]
         kept = "keeps what prompts begin with" if self.keeps_prefix else "reads every prompt from its beginning"
         window = "" if self.window is None else f"context window {self.window.tokens:,} tokens"
         if self.window is not None and self.window.is_assumed:

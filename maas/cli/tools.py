@@ -46,9 +46,12 @@ def list_tools(
             f"{name}{'' if name in row['parameters']['required'] else '?'}" for name in row["parameters"]["properties"]
         ]
         table.add_row(
-            row["domain"], row["name"], styled(row["effect"], COLOURS[row["effect"]]), ", ".join(arguments),
+            row["domain"],
+            row["name"],
+            styled(row["effect"], COLOURS[row["effect"]]),
+            ", ".join(arguments),
             shorten(one_line(row["description"]), MAX_DESCRIPTION_CHARS),
-        )  # fmt: skip
+        )
     show(table)
 
 

@@ -110,19 +110,24 @@ class QueueSnapshot:
             queue = await db.row(queries.queue)
             assert queue is not None
             return cls(
-                datetime.now().astimezone(), queue, await db.row(queries.embedding_backlog),
+                datetime.now().astimezone(),
+                queue,
+                await db.row(queries.embedding_backlog),
                 await db.rows(queries.rates),
                 await db.rows(queries.statuses_now),
-                await db.rows(queries.stages_recent), await db.rows(queries.orchestrators),
-                await db.rows(queries.longest_queues, MAX_USERS), await db.rows(queries.stuck_by_reason),
+                await db.rows(queries.stages_recent),
+                await db.rows(queries.orchestrators),
+                await db.rows(queries.longest_queues, MAX_USERS),
+                await db.rows(queries.stuck_by_reason),
                 [part for overview in load_parts("overview") for part in await overview(db)],
-            )  # fmt: skip
+            )
         except asyncpg.InsufficientPrivilegeError as error:
             login = await db.value(queries.login)
             raise MaasError(
-                "no_rights", f"the login {login} may not read the queue ({error}); ask an administrator to run: "
+                "no_rights",
+                f"the login {login} may not read the queue ({error}); ask an administrator to run: "
                 f"grant maas_ops to {login}",
-            ) from error  # fmt: skip
+            ) from error
 
     def render(self) -> Group:
         """The whole page; needs at least 80 columns."""
@@ -160,9 +165,11 @@ class QueueSnapshot:
         for row in self.rates:
             style = "red" if row["failed"] else ""
             table.add_row(
-                f"last {readable_duration(row['seconds'])}", f"{row['accepted']}", f"{row['completed']}",
+                f"last {readable_duration(row['seconds'])}",
+                f"{row['accepted']}",
+                f"{row['completed']}",
                 styled(f"{row['failed']}", style),
-            )  # fmt: skip
+            )
         return table
 
     def _stages(self) -> Table:
@@ -182,11 +189,13 @@ class QueueSnapshot:
         table.columns[-1].justify = "left"
         for row in self.orchestrators:
             table.add_row(
-                f"{row['host'][:24]}/{row['pid']}", str(row["owner"]), f"{row['in_flight']}/{row['concurrency']}",
+                f"{row['host'][:24]}/{row['pid']}",
+                str(row["owner"]),
+                f"{row['in_flight']}/{row['concurrency']}",
                 readable_duration(row["lease_seconds"]) if row["is_alive"] else styled("dead", "red"),
                 readable_duration(row["up_seconds"]),
                 "all" if set(row["stages"]) == set(STAGES) else " ".join(row["stages"]),
-            )  # fmt: skip
+            )
         return table
 
     def _users(self) -> Table:

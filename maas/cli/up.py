@@ -64,14 +64,17 @@ def up() -> None:
             note(f"database prepared: {len(applied)} files of sql/ applied")
         signal.signal(signal.SIGTERM, _interrupt)
         environment = os.environ | {
-            "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, PARENT_VARIABLE: str(os.getpid()),
-        }  # fmt: skip
+            "DATABASE_URL": postgres.query,
+            "LISTEN_DATABASE_URL": postgres.listen,
+            PARENT_VARIABLE: str(os.getpid()),
+        }
         if (hint := uvloop.run(_why_no_vectors(settings, postgres.query))) is not None:
             note(f"search is by words: {hint}")
             environment[variables()["embedding_model"]] = NO_EMBEDDING_MODEL
         environments = {
-            "orchestrator": _without(service_secrets(), environment), "server": without_keys(environment, settings),
-        }  # fmt: skip
+            "orchestrator": _without(service_secrets(), environment),
+            "server": without_keys(environment, settings),
+        }
         children = [_Child(name, program, environments[name]) for name, program in PROGRAMS.items()]
         children += _services(settings, environment)
         try:
@@ -100,10 +103,8 @@ def migrate() -> None:
 def orchestrator(
     ctx: typer.Context,
     stages: Annotated[str | None, typer.Option(help="run only these stages, separated by commas")] = None,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="execute quarantined runs one at a time, then exit")
-    ] = False,
-) -> None:  # fmt: skip
+    alone: Annotated[bool, typer.Option("--alone", help="execute quarantined runs one at a time, then exit")] = False,
+) -> None:
     """Run until SIGTERM or Ctrl-C. Raises MaasError."""
     composition_of(ctx).run_orchestrator(stages, alone)
 
@@ -112,7 +113,10 @@ def serve_mcp(
     user: Annotated[
         str | None,
         typer.Option(
-            "--user", "-u", envvar="MAAS_MCP_USER", help="user whose memory is used: a UUID, or any stable name",
+            "--user",
+            "-u",
+            envvar="MAAS_MCP_USER",
+            help="user whose memory is used: a UUID, or any stable name",
             show_default="the user of the key, else a user of this machine",
         ),
     ] = None,
@@ -123,7 +127,7 @@ def serve_mcp(
     assistant: Annotated[
         str | None, typer.Option("--assistant", "-a", help="offer the tools of this assistant, too")
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Serve until the end of standard input. Raises MaasError('bad_setting')."""
     from maas.mcp_server.server import serve  # slow to load
 

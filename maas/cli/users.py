@@ -28,7 +28,7 @@ def add(
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="existing user whose memory the account gets, a UUID")
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """The password is no argument: other users of this machine could read it there. Raises MaasError."""
     address, shown_name = accounts.check_new_email(email), accounts.check_name(name)
     user_id = read_uuid(user, "--user") if user is not None else None
@@ -55,9 +55,13 @@ def list_users() -> None:
     for one in with_database(read):
         last = f"{one.last_sign_in_at:%Y-%m-%d %H:%M}" if one.last_sign_in_at else "never"
         table.add_row(
-            one.email, one.name or "", str(one.user_id), "admin" if one.is_admin else "",
-            f"{one.created_at:%Y-%m-%d %H:%M}", last,
-        )  # fmt: skip
+            one.email,
+            one.name or "",
+            str(one.user_id),
+            "admin" if one.is_admin else "",
+            f"{one.created_at:%Y-%m-%d %H:%M}",
+            last,
+        )
     show(table)
 
 

@@ -88,8 +88,12 @@ Operation: TypeAlias = Generator[ApiCall, ApiReply, T]
 def submit_run(row: RunRow, idempotency_key: str | None) -> SubmitRun:
     """The call that creates a run; calls with one idempotency key create one run."""
     body: dict[str, Any] = {"user_id": str(row.user_id), "query": row.query, "assistant": row.assistant}
-    optional = {"conversation_id": row.conversation_id and str(row.conversation_id), "mode": row.mode,
-                "metadata": row.metadata, "attachment_ids": [str(one) for one in row.attachment_ids]}  # fmt: skip
+    optional = {
+        "conversation_id": row.conversation_id and str(row.conversation_id),
+        "mode": row.mode,
+        "metadata": row.metadata,
+        "attachment_ids": [str(one) for one in row.attachment_ids],
+    }
     body |= {name: value for name, value in optional.items() if value}
     headers = {"Idempotency-Key": idempotency_key or str(row.id)}
     return SubmitRun(method="POST", path="/v1/runs", body=body, headers=headers, row=row)

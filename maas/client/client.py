@@ -108,9 +108,14 @@ class MaaS(OperationMethods):
     """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, dsn: str | None = None, timeout: float = TIMEOUT_S,
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        dsn: str | None = None,
+        timeout: float = TIMEOUT_S,
         retries: int = RETRIES,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.users = Users()
         self._transport: Transport
         if dsn is None:
@@ -132,14 +137,26 @@ class MaaS(OperationMethods):
         self._transport.close()
 
     def stream(
-        self, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
-        mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
-    ) -> Iterator[Event]:  # fmt: skip
+        self,
+        query: str,
+        *,
+        user_id: UserId,
+        assistant: str = "mentor",
+        conversation_id: UserId | None = None,
+        mode: Mode | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        attachment_ids: Sequence[UserId] = (),
+    ) -> Iterator[Event]:
         """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
         request_id = self.submit(
-            query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
-            metadata=metadata, attachment_ids=attachment_ids,
-        )  # fmt: skip
+            query,
+            user_id=user_id,
+            assistant=assistant,
+            conversation_id=conversation_id,
+            mode=mode,
+            metadata=metadata,
+            attachment_ids=attachment_ids,
+        )
         yield from self.follow(request_id)
 
     def follow(self, request_id: UserId, *, last_event_id: str = "") -> Iterator[Event]:
@@ -171,9 +188,14 @@ class AsyncMaaS(OperationMethods):
     """The client for asyncio: the methods and arguments of MaaS, each method awaited."""
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, dsn: str | None = None, timeout: float = TIMEOUT_S,
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        dsn: str | None = None,
+        timeout: float = TIMEOUT_S,
         retries: int = RETRIES,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.users = Users()
         self._transport: AsyncTransport
         if dsn is None:
@@ -195,14 +217,26 @@ class AsyncMaaS(OperationMethods):
         await self._transport.close()
 
     async def stream(
-        self, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
-        mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
-    ) -> AsyncGenerator[Event, None]:  # fmt: skip
+        self,
+        query: str,
+        *,
+        user_id: UserId,
+        assistant: str = "mentor",
+        conversation_id: UserId | None = None,
+        mode: Mode | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        attachment_ids: Sequence[UserId] = (),
+    ) -> AsyncGenerator[Event, None]:
         """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
         request_id = await self.submit(
-            query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
-            metadata=metadata, attachment_ids=attachment_ids,
-        )  # fmt: skip
+            query,
+            user_id=user_id,
+            assistant=assistant,
+            conversation_id=conversation_id,
+            mode=mode,
+            metadata=metadata,
+            attachment_ids=attachment_ids,
+        )
         async with aclosing(self.follow(request_id)) as events:
             async for event in events:
                 yield event

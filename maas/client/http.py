@@ -178,11 +178,13 @@ class EventStreamReader:
 def _request_args(call: ApiCall, timeout_s: float) -> dict[str, Any]:
     """Arguments of `request` and `sse` of httpx2."""
     return {
-        "method": call.method, "url": call.path, "params": dict(call.params) or None,
+        "method": call.method,
+        "url": call.path,
+        "params": dict(call.params) or None,
         "content": call.content if call.body is None else _encode(call.body),
         "headers": ({} if call.body is None else JSON) | dict(call.headers),
         "timeout": httpx2.Timeout(timeout_s, read=timeout_s + call.long_poll_s),
-    }  # fmt: skip
+    }
 
 
 def _encode(body: Mapping[str, Any]) -> bytes:

@@ -48,20 +48,32 @@ Time: TypeAlias = datetime | date | str
 
 
 def submit(
-    users: Users, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
-    mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
+    users: Users,
+    query: str,
+    *,
+    user_id: UserId,
+    assistant: str = "mentor",
+    conversation_id: UserId | None = None,
+    mode: Mode | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    attachment_ids: Sequence[UserId] = (),
     idempotency_key: str | None = None,
-) -> Operation[str]:  # fmt: skip
+) -> Operation[str]:
     """Send a request and return its id without waiting; `wait` returns the answer.
 
     Requests with one idempotency_key are one request. Raises InvalidRequest; RateLimited if too many requests of the
     user are unfinished.
     """
     row = RunRow(
-        id=uuid4(), user_id=(yield from users.get_or_create(required_user(user_id))), query=query, assistant=assistant,
-        conversation_id=None if conversation_id is None else parse_id(conversation_id), mode=mode, metadata=metadata,
+        id=uuid4(),
+        user_id=(yield from users.get_or_create(required_user(user_id))),
+        query=query,
+        assistant=assistant,
+        conversation_id=None if conversation_id is None else parse_id(conversation_id),
+        mode=mode,
+        metadata=metadata,
         attachment_ids=tuple(parse_id(one) for one in attachment_ids),
-    )  # fmt: skip
+    )
     reply = yield submit_run(row, idempotency_key)
     return str(reply.json["request_id"])
 
@@ -83,18 +95,31 @@ def wait(users: Users, request_id: UserId, *, timeout: float = RUN_TIMEOUT_S) ->
 
 
 def ask(
-    users: Users, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
-    mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
+    users: Users,
+    query: str,
+    *,
+    user_id: UserId,
+    assistant: str = "mentor",
+    conversation_id: UserId | None = None,
+    mode: Mode | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    attachment_ids: Sequence[UserId] = (),
     timeout: float = RUN_TIMEOUT_S,
-) -> Operation[Answer]:  # fmt: skip
+) -> Operation[Answer]:
     """Ask an assistant that remembers this user, and wait up to `timeout` seconds for the answer.
 
     Question and answer become memories. Raises RunFailed, TimedOut, InvalidRequest, RateLimited.
     """
     request_id = yield from submit(
-        users, query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
-        metadata=metadata, attachment_ids=attachment_ids,
-    )  # fmt: skip
+        users,
+        query,
+        user_id=user_id,
+        assistant=assistant,
+        conversation_id=conversation_id,
+        mode=mode,
+        metadata=metadata,
+        attachment_ids=attachment_ids,
+    )
     return (yield from wait(users, request_id, timeout=timeout))
 
 
@@ -107,11 +132,19 @@ def trace(users: Users, request_id: UserId) -> Operation[dict[str, Any]]:
 
 
 def add(
-    users: Users, messages: Messages, *, user_id: UserId | None = None, run_id: str | None = None,
-    conversation: str | None = None, at: datetime | int | str | None = None,
-    timestamp: datetime | int | str | None = None, metadata: Mapping[str, Any] | None = None,
-    filters: Filters | None = None, infer: bool = True, wait: bool = False,
-) -> Operation[AddResult]:  # fmt: skip
+    users: Users,
+    messages: Messages,
+    *,
+    user_id: UserId | None = None,
+    run_id: str | None = None,
+    conversation: str | None = None,
+    at: datetime | int | str | None = None,
+    timestamp: datetime | int | str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    filters: Filters | None = None,
+    infer: bool = True,
+    wait: bool = False,
+) -> Operation[AddResult]:
     """Store a statement or messages {role, content, name?, at?, external_id?} without asking for an answer.
 
     Searches find them at once. Summaries of them are written in the background, whatever `infer` says; with `wait` they
@@ -134,11 +167,22 @@ def add(
 
 
 def search(
-    users: Users, query: str, *, user_id: UserId | None = None, limit: int = 10, top_k: int | None = None,
-    filters: Filters | None = None, threshold: float | None = None, tags: Sequence[str] | None = None,
-    scope: Literal["hot", "warm", "cold"] | None = None, since: Time | None = None, until: Time | None = None,
-    as_of: Time | None = None, summaries: bool = False, rerank: bool = False,
-) -> Operation[Memories]:  # fmt: skip
+    users: Users,
+    query: str,
+    *,
+    user_id: UserId | None = None,
+    limit: int = 10,
+    top_k: int | None = None,
+    filters: Filters | None = None,
+    threshold: float | None = None,
+    tags: Sequence[str] | None = None,
+    scope: Literal["hot", "warm", "cold"] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    as_of: Time | None = None,
+    summaries: bool = False,
+    rerank: bool = False,
+) -> Operation[Memories]:
     """The memories of a user that match a query, best first, at most 50; none for an unknown user.
 
     `top_k` is another name for `limit`. `scope` prefers an age: hot up to 3 days, warm up to 14, cold above.
@@ -150,20 +194,31 @@ def search(
     if user is None:
         return Memories(results=[])
     body = {
-        "user_id": str(user), "query": query, "limit": min(top_k or limit, MAX_SEARCH_RESULTS), "summaries": summaries
-    }  # fmt: skip
+        "user_id": str(user),
+        "query": query,
+        "limit": min(top_k or limit, MAX_SEARCH_RESULTS),
+        "summaries": summaries,
+    }
     optional = {
-        "tags": tags, "scope": scope, "from": _isoformat(since), "to": _isoformat(until), "as_of": _isoformat(as_of)
-    }  # fmt: skip
+        "tags": tags,
+        "scope": scope,
+        "from": _isoformat(since),
+        "to": _isoformat(until),
+        "as_of": _isoformat(as_of),
+    }
     body |= {key: value for key, value in (optional | search_filter(flat)).items() if value is not None}
     rows = (yield ApiCall(method="POST", path="/v1/memories/search", body=body)).json["results"]
     return memories_of([row for row in rows if row["score"] >= (threshold or 0)], name)
 
 
 def get_all(
-    users: Users, *, user_id: UserId | None = None, limit: int = 100, top_k: int | None = None,
+    users: Users,
+    *,
+    user_id: UserId | None = None,
+    limit: int = 100,
+    top_k: int | None = None,
     filters: Filters | None = None,
-) -> Operation[Memories]:  # fmt: skip
+) -> Operation[Memories]:
     """The summaries of a user, newest first, at most `limit`; `raw_log_ids` names the messages behind each."""
     flat = flatten_filters(filters)
     if flat.keys() - {"user_id"}:

@@ -128,12 +128,19 @@ class Answer:
     def from_run(cls, run: Mapping[str, Any]) -> Answer:
         """The answer of a completed run, from the JSON of the run."""
         return cls(
-            text=run["final_answer"] or "", request_id=run["request_id"], status=run["status"],
-            sources=tuple(run["sources"]), degraded=tuple(run["degraded"]), assistant=run["assistant"],
-            conversation_id=run["conversation_id"], buttons=tuple(run["buttons"]),
-            attachment_ids=tuple(run["attachments"]), limited=run.get("limited"), memory=run.get("memory", "ok"),
+            text=run["final_answer"] or "",
+            request_id=run["request_id"],
+            status=run["status"],
+            sources=tuple(run["sources"]),
+            degraded=tuple(run["degraded"]),
+            assistant=run["assistant"],
+            conversation_id=run["conversation_id"],
+            buttons=tuple(run["buttons"]),
+            attachment_ids=tuple(run["attachments"]),
+            limited=run.get("limited"),
+            memory=run.get("memory", "ok"),
             memory_reasons=tuple(run.get("memory_reasons", ())),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +190,12 @@ def memory_of(row: Mapping[str, Any], user_id: str | None = None) -> Memory:
     """A memory in the shape of mem0, from the JSON of the server."""
     metadata = ("kind", "speaker", "period", "tags", "raw_log_ids", "occurred_at")
     memory = Memory(
-        id=row["id"], memory=row["memory"], metadata={name: row[name] for name in metadata},
-        created_at=row["created_at"], updated_at=row["created_at"],
-    )  # fmt: skip
+        id=row["id"],
+        memory=row["memory"],
+        metadata={name: row[name] for name in metadata},
+        created_at=row["created_at"],
+        updated_at=row["created_at"],
+    )
     if user_id is not None:
         memory["user_id"] = user_id
     if row.get("score") is not None:
@@ -203,14 +213,18 @@ def history_of(rows: Sequence[Mapping[str, Any]], memory_id: str) -> list[Change
     """The history of a memory: `old_memory` of a summary is the text that it summarizes."""
     return [
         Change(
-            id=row["id"], memory_id=memory_id, event="ADD" if row["kind"] == "turn" else "UPDATE",
+            id=row["id"],
+            memory_id=memory_id,
+            event="ADD" if row["kind"] == "turn" else "UPDATE",
             old_memory="\n".join(one["memory"] for one in rows if one["made_into"] == row["id"]) or None,
-            new_memory=row["memory"], created_at=row["created_at"],
-            updated_at=row["superseded_at"] or row["created_at"], is_deleted=row["superseded_at"] is not None,
+            new_memory=row["memory"],
+            created_at=row["created_at"],
+            updated_at=row["superseded_at"] or row["created_at"],
+            is_deleted=row["superseded_at"] is not None,
             metadata={name: row[name] for name in ("kind", "speaker", "occurred_at", "made_into")},
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 class ClientError(MaasError):
@@ -262,9 +276,14 @@ class TimedOut(ClientError):
 
 
 _KINDS: Mapping[int, type[ClientError]] = {
-    401: Unauthenticated, 403: Forbidden, 404: NotFound, 429: RateLimited,
-    502: Unavailable, 503: Unavailable, 504: Unavailable,
-}  # fmt: skip
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    429: RateLimited,
+    502: Unavailable,
+    503: Unavailable,
+    504: Unavailable,
+}
 
 
 def error_of(status: int, body: object, retry_after: str | None) -> ClientError:

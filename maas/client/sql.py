@@ -79,7 +79,7 @@ class SqlTransport:
     def _open(self) -> Connection:
         connection = psycopg.connect(
             self._dsn, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_TIMEOUT_S
-        )  # fmt: skip
+        )
         connection.cursor_factory = psycopg.RawCursor
         return connection
 
@@ -196,9 +196,15 @@ def _insert_args(row: RunRow) -> tuple[Any, ...]:
     """Arguments of the query client_insert."""
     metadata = None if row.metadata is None else json.dumps(dict(row.metadata), ensure_ascii=False)
     return (
-        row.id, row.user_id, row.query, row.assistant, row.conversation_id, row.mode, metadata,
+        row.id,
+        row.user_id,
+        row.query,
+        row.assistant,
+        row.conversation_id,
+        row.mode,
+        metadata,
         [str(one) for one in row.attachment_ids],
-    )  # fmt: skip
+    )
 
 
 def _reply_of(row: Mapping[str, Any] | None, run_id: str) -> ApiReply:

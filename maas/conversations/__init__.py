@@ -58,7 +58,7 @@ async def create_conversation(
 
 async def open_chat_conversation(
     db: Database, chat_id: str, user_id: UUID, assistant: str, ad_account: str | None
-) -> UUID:  # fmt: skip
+) -> UUID:
     """The conversation of a private chat of Telegram with an assistant; a new one if there is none.
 
     Its tools work on `ad_account`, if that is given, from now on. Raises MaasError('unknown_assistant').
@@ -90,7 +90,7 @@ async def list_conversations(
 
 async def change_conversation(
     db: Database, conversation_id: UUID, mode: Mode | None, title: str | None
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Set mode and title; None leaves them as they are. Raises MaasError('not_found')."""
     await db.value(queries.change_conversation, conversation_id, mode, title)
     return await read_conversation(db, conversation_id)
@@ -106,7 +106,7 @@ async def clear_conversation(db: Database, conversation_id: UUID) -> int:
 
 async def find_message(
     db: Database, conversation_id: UUID, of: UUID, roles: Sequence[MessageRole] = SPOKEN_ROLES
-) -> Place:  # fmt: skip
+) -> Place:
     """The place of a message, or of the first one that a run wrote. Raises MaasError('not_found')."""
     row = await db.row(queries.message_place, conversation_id, of, list(roles))
     if row is None:
@@ -116,9 +116,15 @@ async def find_message(
 
 
 async def list_messages(
-    db: Database, conversation_id: UUID, place: Place | None, earlier: int, later: int = 0, *,
-    is_around: bool = False, roles: Sequence[MessageRole] = SPOKEN_ROLES,
-) -> MessageSlice:  # fmt: skip
+    db: Database,
+    conversation_id: UUID,
+    place: Place | None,
+    earlier: int,
+    later: int = 0,
+    *,
+    is_around: bool = False,
+    roles: Sequence[MessageRole] = SPOKEN_ROLES,
+) -> MessageSlice:
     """So many messages before and after a place, without a place before the end; newest first.
 
     With `is_around` also the message at the place itself. Raises MaasError('not_found').

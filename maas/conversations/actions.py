@@ -20,8 +20,7 @@ from shared.text import shorten
 Decision = Literal["approve", "reject"]
 Schema = Mapping[str, Any]
 ArgumentPath = tuple[int | str, ...]
-_KEYWORDS = ("type", "items", "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
-             "anyOf")  # fmt: skip
+_KEYWORDS = ("type", "items", "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "anyOf")
 _MAX_PROBLEM_CHARS = 200
 
 
@@ -126,9 +125,7 @@ def not_found(action_id: UUID) -> MaasError:
     return MaasError("not_found", f"there is no action {action_id} of this user")
 
 
-async def press_button(
-    db: Database, run_id: UUID, user_id: UUID, button: str, queue_limit: int | None = None
-) -> UUID:  # fmt: skip
+async def press_button(db: Database, run_id: UUID, user_id: UUID, button: str, queue_limit: int | None = None) -> UUID:
     """Press a button that a run offered; returns the run that executes it, the same one for a second press.
 
     Raises MaasError: `not_found`, `not_offered`, `queue_full`.

@@ -38,10 +38,17 @@ class ClaimEnd:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "id": str(self.run.id), "attempt": self.run.attempt, "outcome": self.kind, "code": self.code,
-            "message": self.message, "item": self.record, "calls": self.run.log.calls, "wait": self.wait,
-            "time_left": self.time_left, "limited": self.run.log.limited,
-        }  # fmt: skip
+            "id": str(self.run.id),
+            "attempt": self.run.attempt,
+            "outcome": self.kind,
+            "code": self.code,
+            "message": self.message,
+            "item": self.record,
+            "calls": self.run.log.calls,
+            "wait": self.wait,
+            "time_left": self.time_left,
+            "limited": self.run.log.limited,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,14 @@ class Claims:
     """
 
     def __init__(
-        self, db: Database, owner: int, statuses: Sequence[Status], is_quarantine: bool,
-        assistant_share: int, user_share: int,
-    ) -> None:  # fmt: skip
+        self,
+        db: Database,
+        owner: int,
+        statuses: Sequence[Status],
+        is_quarantine: bool,
+        assistant_share: int,
+        user_share: int,
+    ) -> None:
         self._db = db
         self._shares = (assistant_share, user_share)
         self._owner = owner
@@ -95,9 +107,16 @@ class Claims:
 
     async def _step(self, capacity: int, ends: Sequence[ClaimEnd], held: Sequence[Run] = ()) -> list[queries.StepRow]:
         return await self._db.rows(
-            queries.step, self._owner, self._statuses, capacity, [end.to_json() for end in ends], self._is_quarantine,
-            [run.assistant for run in held], [run.user_id for run in held], *self._shares,
-        )  # fmt: skip
+            queries.step,
+            self._owner,
+            self._statuses,
+            capacity,
+            [end.to_json() for end in ends],
+            self._is_quarantine,
+            [run.assistant for run in held],
+            [run.user_id for run in held],
+            *self._shares,
+        )
 
     async def _end_one(self, end: ClaimEnd) -> None:
         try:
@@ -126,14 +145,19 @@ class Claims:
         runs = [run for run, _, _ in items]
         outcomes = [outcome for _, _, outcome in items]
         rows = await self._db.rows(
-            queries.advance, self._owner, [run.id for run in runs], [run.attempt for run in runs],
-            [status for _, status, _ in items], _column([o.wrote for o in outcomes]),
+            queries.advance,
+            self._owner,
+            [run.id for run in runs],
+            [run.attempt for run in runs],
+            [status for _, status, _ in items],
+            _column([o.wrote for o in outcomes]),
             _column([None if o.sources is None else json.dumps(o.sources, default=str) for o in outcomes]),
-            _column([o.degraded for o in outcomes]), [call for run in runs for call in run.log.calls],
+            _column([o.degraded for o in outcomes]),
+            [call for run in runs for call in run.log.calls],
             [{"run_id": str(run.id), **message} for run in runs for message in run.log.messages],
             _column([run.log.limited for run in runs]),
             _column([",".join(sorted(run.log.memory_reasons)) or None for run in runs]),
-        )  # fmt: skip
+        )
         moved = {row["id"]: (bool(row["is_cancelled"]), row["assistants_version"]) for row in rows}
         return [moved.get(run.id) for run in runs]
 
@@ -141,7 +165,7 @@ class Claims:
         """Record one imported exchange; the run, ready for the next one. Raises LostRun."""
         is_stored = await self._db.value(
             queries.archive_exchange, self._owner, run.id, run.attempt, record, run.log.calls
-        )  # fmt: skip
+        )
         if not is_stored:
             raise LostRun
         # Calls that an earlier owner stored belong to the exchange that it had come to: there is nothing more to read.

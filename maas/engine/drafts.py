@@ -91,10 +91,16 @@ class Draft:
                 "bad_draft", "draft_context does not hold the four elements query, history, role, instruction"
             )
         return cls(
-            unescape(match["query"]), _lines(match["recent"]), _lines(match["focus"]), unescape(match["role"]),
-            unescape(match["instruction"]), int(match["role_version"]), int(match["instruction_version"]),
-            unescape(match["client_system"] or ""), _lines(match["client_lines"] or ""),
-        )  # fmt: skip
+            unescape(match["query"]),
+            _lines(match["recent"]),
+            _lines(match["focus"]),
+            unescape(match["role"]),
+            unescape(match["instruction"]),
+            int(match["role_version"]),
+            int(match["instruction_version"]),
+            unescape(match["client_system"] or ""),
+            _lines(match["client_lines"] or ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,10 @@ class Metrics:
             model = call["provider"], call["model"]
             self._add(("model_calls", *model, call["finish"], None), 1, call["ms"] / 1000)
             for kind, tokens in (
-                ("in", call["tokens_in"]), ("cached", call.get("cached", 0)), ("out", call["tokens_out"])
-            ):  # fmt: skip
+                ("in", call["tokens_in"]),
+                ("cached", call.get("cached", 0)),
+                ("out", call["tokens_out"]),
+            ):
                 self.count("model_tokens", *model, kind, events=tokens)
 
     def count_tool_calls(self, tools: Iterable[ToolUse]) -> None:
@@ -117,7 +119,12 @@ class Metrics:
 
 def _to_json(cells: Mapping[Cell, Sequence[float]]) -> list[dict[str, Any]]:
     return [
-        {"name": name, "labels": dict(zip(LABELS[str(name)], labels, strict=True)), "le": le, "events": events,
-         "seconds": round(seconds, 6)}
+        {
+            "name": name,
+            "labels": dict(zip(LABELS[str(name)], labels, strict=True)),
+            "le": le,
+            "events": events,
+            "seconds": round(seconds, 6),
+        }
         for (name, *labels, le), (events, seconds) in cells.items()
-    ]  # fmt: skip
+    ]

@@ -33,9 +33,13 @@ class Orchestrator:
     """
 
     def __init__(
-        self, deps: Deps, stages: Mapping[str, Stage], listen_dsn: str, quarantine: Quarantine | None,
+        self,
+        deps: Deps,
+        stages: Mapping[str, Stage],
+        listen_dsn: str,
+        quarantine: Quarantine | None,
         background_tasks: Mapping[str, BackgroundTask] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._deps = deps
         self._stages = stages
         self._listen_dsn = listen_dsn
@@ -54,7 +58,7 @@ class Orchestrator:
         while not self._stopping.is_set():
             session = Session(
                 self._deps, self._stages, self._quarantine, self._stopping, self._metrics, self._background_tasks
-            )  # fmt: skip
+            )
             delay = 0.0
             try:
                 if is_lost:

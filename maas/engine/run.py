@@ -148,13 +148,24 @@ class Run:
     def from_row(cls, row: queries.StepRow) -> Run:
         """From a row of maas_step."""
         return cls(
-            id=row["id"], attempt=row["attempt"], seq=row["seq"], kind=row["kind"], status=Status(row["status"]),
-            user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
-            conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
-            draft=row["draft_context"], payload=row["final_context_payload"],
-            waited=row["waited"], time_left=row["time_left"], assistants_version=row["assistants_version"],
+            id=row["id"],
+            attempt=row["attempt"],
+            seq=row["seq"],
+            kind=row["kind"],
+            status=Status(row["status"]),
+            user_id=row["user_id"],
+            user_query=row["user_query"],
+            assistant=row["assistant"],
+            conversation_id=row["conversation_id"],
+            created_at=row["created_at"],
+            analysis=row["analysis_result"],
+            draft=row["draft_context"],
+            payload=row["final_context_payload"],
+            waited=row["waited"],
+            time_left=row["time_left"],
+            assistants_version=row["assistants_version"],
             wants_layers=row["wants_layers"],
-        )  # fmt: skip
+        )
 
     async def read_draft(self) -> Draft:
         """The draft; parsed where it is a text. Raises MaasError('bad_draft')."""
@@ -205,13 +216,27 @@ class Run:
         """The run in its next status, with what the stage wrote and an empty log."""
         # Written out: `replace` takes twice as long, and every run advances six times.
         return Run(
-            id=self.id, attempt=self.attempt, seq=self.seq, kind=self.kind, status=status, user_id=self.user_id,
-            user_query=self.user_query, assistant=self.assistant, conversation_id=self.conversation_id,
-            created_at=self.created_at, analysis=outcome.analysis or self.analysis, draft=outcome.draft or self.draft,
-            payload=outcome.payload or self.payload, waited=self.waited, as_of=self.as_of, time_left=self.time_left,
-            assistants_version=assistants_version or self.assistants_version, claimed_at=self.claimed_at,
-            wants_layers=self.wants_layers, cache=self.cache,
-        )  # fmt: skip
+            id=self.id,
+            attempt=self.attempt,
+            seq=self.seq,
+            kind=self.kind,
+            status=status,
+            user_id=self.user_id,
+            user_query=self.user_query,
+            assistant=self.assistant,
+            conversation_id=self.conversation_id,
+            created_at=self.created_at,
+            analysis=outcome.analysis or self.analysis,
+            draft=outcome.draft or self.draft,
+            payload=outcome.payload or self.payload,
+            waited=self.waited,
+            as_of=self.as_of,
+            time_left=self.time_left,
+            assistants_version=assistants_version or self.assistants_version,
+            claimed_at=self.claimed_at,
+            wants_layers=self.wants_layers,
+            cache=self.cache,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,14 @@ class Session:
     """One owner and its runs in flight."""
 
     def __init__(
-        self, deps: Deps, stages: Mapping[str, Stage], quarantine: Quarantine | None, stopping: asyncio.Event,
-        metrics: Metrics, background_tasks: Mapping[str, BackgroundTask],
-    ) -> None:  # fmt: skip
+        self,
+        deps: Deps,
+        stages: Mapping[str, Stage],
+        quarantine: Quarantine | None,
+        stopping: asyncio.Event,
+        metrics: Metrics,
+        background_tasks: Mapping[str, BackgroundTask],
+    ) -> None:
         self._deps = deps
         self._background_tasks = background_tasks
         self._quarantine = quarantine
@@ -74,9 +79,13 @@ class Session:
             log.warning("listen_unavailable", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
         await self._deps.db.value(queries.configure_engine, self._deps.settings.engine_settings)
         self._owner = await self._listener.connection.fetchval(
-            queries.register_engine.text, socket.gethostname(), os.getpid(), list(self._stages),
-            self._capacity, timedelta(seconds=settings.lease),
-        )  # fmt: skip
+            queries.register_engine.text,
+            socket.gethostname(),
+            os.getpid(),
+            list(self._stages),
+            self._capacity,
+            timedelta(seconds=settings.lease),
+        )
         shares = settings.assistant_share, settings.user_concurrency
         self._claims = Claims(self._deps.db, self._owner, self._statuses, self._quarantine is None, *shares)
         self._context = DriveContext(self._deps, self._stages, self._claims, self._metrics, self._stopping)

@@ -37,9 +37,14 @@ async def read_spending(db: Database, settings: Settings, user_id: UUID) -> Spen
     """What a user has used; zeros for a user for whom no model was asked."""
     row = await db.row(queries.spending, user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
     return Spending(
-        row["tokens_today"], row["price_today"] / MICRO_DOLLARS, row["tokens"], row["price"] / MICRO_DOLLARS,
-        settings.budgets.user_daily_tokens, settings.budgets.user_daily_dollars, next_day(settings),
-    )  # fmt: skip
+        row["tokens_today"],
+        row["price_today"] / MICRO_DOLLARS,
+        row["tokens"],
+        row["price"] / MICRO_DOLLARS,
+        settings.budgets.user_daily_tokens,
+        settings.budgets.user_daily_dollars,
+        next_day(settings),
+    )
 
 
 def next_day(settings: Settings, now: datetime | None = None) -> datetime:

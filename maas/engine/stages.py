@@ -98,9 +98,7 @@ class Deps:
     def with_models(self, models: Mapping[str, Model]) -> Deps:
         """A copy in which these models have their roles, without fallbacks."""
         fallbacks = {role: model for role, model in self.models.fallbacks.items() if role not in models}
-        return replace(
-            self, models=replace(self.models, roles={**self.models.roles, **models}, fallbacks=fallbacks)
-        )  # fmt: skip
+        return replace(self, models=replace(self.models, roles={**self.models.roles, **models}, fallbacks=fallbacks))
 
     def with_responder_model(self, model: str | None) -> Deps:
         """A copy in which `model`, as `provider:model`, answers; None for the configured one. Raises MaasError."""

@@ -46,9 +46,12 @@ async def keep_running(
         is_known = error is None or isinstance(error, CONNECTION_LOST)
         cause = repr(error) if error is not None else "it ended"
         log.warning(
-            "background_task_failed", task=name, cause=cause, again_in=round(delay, 1),
+            "background_task_failed",
+            task=name,
+            cause=cause,
+            again_in=round(delay, 1),
             exc_info=None if is_known else error,
-        )  # fmt: skip
+        )
         count(name)
         await asyncio.sleep(delay)
 

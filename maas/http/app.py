@@ -136,10 +136,13 @@ class ResponseHeaders:
                 path = route_path(scope)
                 if path not in UNLOGGED_PATHS or status >= 400:
                     log.info(
-                        "request", method=scope["method"], path=path, status=status,
+                        "request",
+                        method=scope["method"],
+                        path=path,
+                        status=status,
                         ms=round((time.perf_counter() - started_at) * 1000, 1),
                         caller=getattr(scope.get("state", {}).get("principal"), "name", None),
-                    )  # fmt: skip
+                    )
 
 
 def choose_request_id(from_client: str | None) -> str:
@@ -214,16 +217,23 @@ class Application(Starlette):
         app = super().build_middleware_stack()
         if self._origins:
             app = CORSMiddleware(
-                app, allow_origins=self._origins, allow_methods=METHODS, allow_headers=["*"],
+                app,
+                allow_origins=self._origins,
+                allow_methods=METHODS,
+                allow_headers=["*"],
                 expose_headers=["X-Request-Id", "Retry-After", "X-MaaS-Ignored"],
-            )  # fmt: skip
+            )
         return ResponseHeaders(app)
 
 
 def create_app(
-    db: Database, listen_dsn: str, settings: Settings, authenticator: Authenticator,
-    query_embedder: QueryEmbedder | None = None, long_db: Database | None = None,
-) -> Starlette:  # fmt: skip
+    db: Database,
+    listen_dsn: str,
+    settings: Settings,
+    authenticator: Authenticator,
+    query_embedder: QueryEmbedder | None = None,
+    long_db: Database | None = None,
+) -> Starlette:
     """Build the ASGI application over an open database; its lifespan listens on `listen_dsn`.
 
     `long_db` is another pool of the same database, for work on all data of a user; without it that is done in `db`.
@@ -237,10 +247,21 @@ def create_app(
         submissions = Submitter(db, settings.quotas.user_queue_limit)
         hasher = PasswordHasher()
         app.state.maas = AppState(
-            db, long_db or db, settings, authenticator, submissions, watcher, EventStream(db), UserEventStream(db),
-            metrics, RateLimiter(), Shares.of(settings), AccessAudit(db), query_embedder,
+            db,
+            long_db or db,
+            settings,
+            authenticator,
+            submissions,
+            watcher,
+            EventStream(db),
+            UserEventStream(db),
+            metrics,
+            RateLimiter(),
+            Shares.of(settings),
+            AccessAudit(db),
+            query_embedder,
             sign_in=SignIn(db, settings.access, hasher) if settings.access.auth == "local" else None,
-        )  # fmt: skip
+        )
         async with watcher.listening():
             yield
         hasher.close()

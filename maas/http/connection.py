@@ -168,7 +168,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 def limited_protocol(settings: HttpSettings) -> type[asyncio.Protocol]:
     """Return the protocol class for uvicorn, with the limits of these settings."""
     limits: dict[str, Any] = {
-        "head_timeout_s": settings.head_timeout, "write_timeout_s": settings.write_timeout,
+        "head_timeout_s": settings.head_timeout,
+        "write_timeout_s": settings.write_timeout,
         "max_connections": settings.connections,
-    }  # fmt: skip
+    }
     return type("LimitedHttpProtocol", (LimitedHttpProtocol,), limits)

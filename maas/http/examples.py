@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
 REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "NewRun": {
-        "user_id": EXAMPLE_USER, "query": "My sister Alma moved to Lisbon in May.", "metadata": {"channel": "web"},
+        "user_id": EXAMPLE_USER,
+        "query": "My sister Alma moved to Lisbon in May.",
+        "metadata": {"channel": "web"},
     },
     "NewConversation": {"user_id": EXAMPLE_USER, "assistant": "mentor", "mode": "ask"},
     "ConversationChange": {"title": "Alma in Lisbon"},
@@ -19,11 +21,16 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "ActionEdit": {"user_id": EXAMPLE_USER, "arguments": {"to": "alma@example.org"}},
     "ButtonPress": {"user_id": EXAMPLE_USER, "button": "confirm"},
     "SearchQuery": {
-        "user_id": EXAMPLE_USER, "query": "Where does Alma live?", "limit": 5, "from": "2025-01-01T00:00:00Z",
+        "user_id": EXAMPLE_USER,
+        "query": "Where does Alma live?",
+        "limit": 5,
+        "from": "2025-01-01T00:00:00Z",
     },
     "ContextQuery": {"user_id": EXAMPLE_USER, "query": "Where does Alma live?", "max_tokens": 500},
     "ChatRequest": {
-        "model": "mentor", "user": "alma@example.org", "messages": [{"role": "user", "content": "Who am I?"}],
+        "model": "mentor",
+        "user": "alma@example.org",
+        "messages": [{"role": "user", "content": "Who am I?"}],
     },
     "NewProfile": {"name": "Alma", "position": "Marketing", "department": "Sales", "language": "en"},
     "NewPreferences": {"preferences": {"focus_time": "from nine to eleven"}},
@@ -32,22 +39,29 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "RoleChange": {"is_admin": True},
     "NewApiKey": {"name": "web shop", "scopes": ["ask", "read"], "prefix": "shop:", "per_minute": 600},
     "NewToolCall": {
-        "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
+        "user_id": EXAMPLE_USER,
+        "assistant": "mentor",
+        "tool": "getLeads",
+        "arguments": {"period": "last_7d"},
     },
     "SignUp": {"email": "alma@example.org", "password": "the cello of Lisbon", "data": {"name": "Alma"}},
     "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
     "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},
     "UserChange": {"data": {"name": "Alma"}},
     "UIChat": {
-        "id": "tea", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "I like tea."}]}],
-        "trigger": "submit-message", "user": "ann@example.org",
+        "id": "tea",
+        "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "I like tea."}]}],
+        "trigger": "submit-message",
+        "user": "ann@example.org",
     },
     "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
     "NewTextDocument": {
-        "user_id": EXAMPLE_USER, "name": "handbook.md", "text": "# Keys\n\nThe keys are kept at the reception.",
+        "user_id": EXAMPLE_USER,
+        "name": "handbook.md",
+        "text": "# Keys\n\nThe keys are kept at the reception.",
     },
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
-}  # fmt: skip
+}
 
 
 def request_examples(routes: Iterable[Route]) -> dict[str, dict[str, Any]]:

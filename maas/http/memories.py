@@ -133,10 +133,9 @@ async def get_sources(request: Request) -> Response:
     memory = await _read_memory(request)
     rows = await read_sources(app_state(request).db, memory)
     results = [
-        RawLog(role=role_of(row["message_type"]),
-               **{name: row[name] for name in RawLog.model_fields if name in row})
+        RawLog(role=role_of(row["message_type"]), **{name: row[name] for name in RawLog.model_fields if name in row})
         for row in rows
-    ]  # fmt: skip
+    ]
     return json_response(MemorySources(results=results, gone=len(memory["raw_log_ids"]) - len(rows)))
 
 
@@ -160,9 +159,14 @@ async def post_context(request: Request) -> Response:
     filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
     async with state.shares.reads.hold(body.user_id):
         context = await build_context(
-            state.db, body.user_id, body.query, body.max_tokens, filters=filters, query_embedder=state.query_embedder,
+            state.db,
+            body.user_id,
+            body.query,
+            body.max_tokens,
+            filters=filters,
+            query_embedder=state.query_embedder,
             is_full=True,
-        )  # fmt: skip
+        )
     text = context.fenced
     sources = [
         Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit)) for hit in context.hits
@@ -215,11 +219,21 @@ async def _with_corrections(
 
 def _from_hit(hit: Hit) -> Memory:
     return Memory(
-        id=hit.id, kind="turn", level=None, memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
-        tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
-        corrected_by=hit.correction.corrected_by, corrects=hit.correction.corrects,
+        id=hit.id,
+        kind="turn",
+        level=None,
+        memory=hit.text,
+        score=hit.score,
+        speaker=hit.speaker,
+        period=hit.period,
+        tags=list(hit.tags),
+        raw_log_ids=[hit.id],
+        occurred_at=hit.occurred_at,
+        created_at=hit.created_at,
+        corrected_by=hit.correction.corrected_by,
+        corrects=hit.correction.corrects,
         origins=_origins_of(hit),
-    )  # fmt: skip
+    )
 
 
 def _origins_of(hit: Hit) -> list[MemoryOrigin]:

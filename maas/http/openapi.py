@@ -17,6 +17,7 @@ from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
 from maas.http.examples import EXAMPLE_USER, request_examples
 from maas.http.knowledge import DOCUMENT_TYPES
+from maas.http.openapi_links import links_of
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
 from maas.http.schemas import STORABLE_PATTERN
@@ -47,14 +48,19 @@ TAGS = {
     "operations": "Health, metrics and documentation of this server.",
 }
 ERROR_DESCRIPTIONS = {
-    400: "The request is malformed", 401: "The request has no valid key or token",
-    403: "The key or token lacks the scope", 404: "The resource does not exist, or belongs to another user",
-    409: "The request conflicts with the current state", 413: "The body is too large",
-    415: "The body has an unsupported media type", 422: "The body is invalid",
-    429: "There are too many requests, requests in progress, or unfinished runs", 500: "The run failed",
+    400: "The request is malformed",
+    401: "The request has no valid key or token",
+    403: "The key or token lacks the scope",
+    404: "The resource does not exist, or belongs to another user",
+    409: "The request conflicts with the current state",
+    413: "The body is too large",
+    415: "The body has an unsupported media type",
+    422: "The body is invalid",
+    429: "There are too many requests, requests in progress, or unfinished runs",
+    500: "The run failed",
     503: "The database does not answer or is not migrated, or this process is at capacity",
     504: "There is no answer yet; the run continues",
-}  # fmt: skip
+}
 CODES_WITHOUT_STATUS = ("internal", "http_error")
 UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
 RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
@@ -71,34 +77,50 @@ SECURITY_SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A key of `maas keys create`."},
 }
 IDEMPOTENCY_KEY = {
-    "name": "Idempotency-Key", "schema": {"type": "string", "pattern": IDEMPOTENCY_KEY_PATTERN},
-    "example": "order-4711", "description": "A repeated key with the same body returns the same run.",
-}  # fmt: skip
+    "name": "Idempotency-Key",
+    "schema": {"type": "string", "pattern": IDEMPOTENCY_KEY_PATTERN},
+    "example": "order-4711",
+    "description": "A repeated key with the same body returns the same run.",
+}
 PATH_PARAMETERS = {
-    "model": "The name of an assistant.", "chat": "The `id` of a chat of useChat.", "role": "The role of a prompt.",
-    "key": "The id of a key.", "document": "The id of a document of everybody's.",
-}  # fmt: skip
+    "model": "The name of an assistant.",
+    "chat": "The `id` of a chat of useChat.",
+    "role": "The role of a prompt.",
+    "key": "The id of a key.",
+    "document": "The id of a document of everybody's.",
+}
 REMEMBER = {
-    "name": "X-MaaS-Remember", "schema": {"type": "string", "enum": ["on", "off"]},
+    "name": "X-MaaS-Remember",
+    "schema": {"type": "string", "enum": ["on", "off"]},
     "description": "off: the exchange is answered and logged, but never recalled.",
-}  # fmt: skip
+}
 REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_run": (IDEMPOTENCY_KEY,),
     "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
-    "get_events": ({
-        "name": "Last-Event-ID", "example": "1.6.12",
-        "schema": {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN},
-        "description": "The id of the last event that was read; the stream resumes after it.",
-    },),
-    "get_user_events": ({
-        "name": "Last-Event-ID", "example": "4711",
-        "schema": {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN},
-        "description": "The id of the last event that was read; the stream resumes after it.",
-    },),
-    "get_content": ({
-        "name": "If-None-Match", "schema": TEXT_SCHEMA, "description": "The ETag of the image that the client has.",
-    },),
-}  # fmt: skip
+    "get_events": (
+        {
+            "name": "Last-Event-ID",
+            "example": "1.6.12",
+            "schema": {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN},
+            "description": "The id of the last event that was read; the stream resumes after it.",
+        },
+    ),
+    "get_user_events": (
+        {
+            "name": "Last-Event-ID",
+            "example": "4711",
+            "schema": {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN},
+            "description": "The id of the last event that was read; the stream resumes after it.",
+        },
+    ),
+    "get_content": (
+        {
+            "name": "If-None-Match",
+            "schema": TEXT_SCHEMA,
+            "description": "The ETag of the image that the client has.",
+        },
+    ),
+}
 RESPONSE_HEADERS: dict[str, dict[str, Any]] = {
     "post_chat_completion": {
         "X-MaaS-Ignored": {"description": "Parameters that had no effect, if there are any.", "schema": TEXT_SCHEMA},
@@ -171,34 +193,6 @@ OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("openapi", "application/json"): {"type": "object"},
 }
 
-_RUN_OPERATIONS = ("get_run", "get_events", "get_trace", "post_cancel", "post_retry")
-_CONVERSATION_OPERATIONS = ("get_conversation", "post_clear", "get_messages")
-_MEMORY_OPERATIONS = ("get_memory", "get_sources", "delete_memory")
-_ATTACHMENT_OPERATIONS = ("get_attachment", "get_content", "delete_attachment")
-_USER_OPERATIONS = ("get_runs", "get_memories", "get_actions")
-_RESPONSE_BODY = "$response.body#/"
-_SENT_USER = "$request.body#/user_id"
-
-# Operation -> (pointer into its response, the operations that take the value there as {id}).
-ID_LINKS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
-    "post_run": (("request_id", _RUN_OPERATIONS),),
-    "post_press": (("request_id", _RUN_OPERATIONS),),
-    "post_memories": (("request_id", _RUN_OPERATIONS), ("raw_log_ids/0", _MEMORY_OPERATIONS)),
-    "post_import": (("run_ids/0", ("get_run",)),),
-    "post_conversation": (("id", _CONVERSATION_OPERATIONS),),
-    "post_attachment": (("id", _ATTACHMENT_OPERATIONS),),
-    "post_search": (("results/0/id", _MEMORY_OPERATIONS),),
-    "get_memories": (("results/0/id", _MEMORY_OPERATIONS),),
-    "get_runs": (("results/0/request_id", _RUN_OPERATIONS),),
-    "get_actions": (("results/0/id", ("get_action",)),),
-    "post_approve": (("action_run_id", ("get_run",)),),
-}
-OPERATIONS_WITH_USER = ("post_run", "post_memories", "post_conversation")
-BODY_LINKS = {
-    "post_run": ("post_press", "request_id", {"user_id": _SENT_USER, "button": "confirm"}),
-    "post_conversation": ("patch_conversation", "id", {"title": "Another title"}),
-}
-
 
 def describe(routes: Sequence[Route], version: str, is_authenticated: bool) -> dict[str, Any]:
     """Return the whole document; with `is_authenticated` every route but the open ones needs a credential."""
@@ -229,9 +223,10 @@ def _component_schemas(routes: Sequence[Route]) -> dict[str, Any]:
         *(
             (model, "serialization")
             for route in routes
-            for model in (route.response, route.accepted, route.error_schema) if model is not None
+            for model in (route.response, route.accepted, route.error_schema)
+            if model is not None
         ),
-    ]  # fmt: skip
+    ]
     modes = sorted(dict.fromkeys(modes), key=lambda mode: mode[0].__name__)
     _, document = models_json_schema(modes, ref_template="#/components/schemas/{model}")
     schemas: dict[str, Any] = json.loads(json.dumps(document["$defs"]).replace('"x-ref"', '"$ref"'))
@@ -275,18 +270,27 @@ def _tag(path: str) -> str:
 def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
     parameters: list[dict[str, Any]] = [
         {
-            "name": name, "in": "path", "required": True, "schema": UUID_SCHEMA if name == "id" else TEXT_SCHEMA,
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": UUID_SCHEMA if name == "id" else TEXT_SCHEMA,
             "description": f"The id of the {route.resource}." if name == "id" else PATH_PARAMETERS[name],
         }
         for name in re.findall(r"\{(\w+)\}", route.path)
-    ]  # fmt: skip
+    ]
     for name, (schema, text) in (route.query or {}).items():
         example = {"example": EXAMPLE_USER} if name == "user_id" else {}
         has_default = is_authenticated and name == "user_id"  # the user that the principal is bound to
-        parameters.append({
-            "name": name, "in": "query", "required": name in route.required and not has_default, "schema": schema,
-            "description": text, **example,
-        })  # fmt: skip
+        parameters.append(
+            {
+                "name": name,
+                "in": "query",
+                "required": name in route.required and not has_default,
+                "schema": schema,
+                "description": text,
+                **example,
+            }
+        )
     headers = (*REQUEST_HEADERS.get(route.handler.__name__, ()), *route.headers)
     return parameters + [{**header, "in": "header"} for header in headers]
 
@@ -304,7 +308,7 @@ def _request_content(route: Route) -> dict[str, Any]:
 def _responses(route: Route, is_authenticated: bool) -> dict[str, Any]:
     name = route.handler.__name__
     success: dict[str, Any] = {"description": "Success.", **_response_content(route)}
-    if links := _links(name):
+    if links := links_of(name):
         success["links"] = links
     if headers := RESPONSE_HEADERS.get(name):
         success["headers"] = headers
@@ -349,25 +353,6 @@ def _other_schema(operation: str, media_type: str) -> dict[str, Any]:
         return schema
     kinds = {"type": "string", "enum": [*event_types(), "status", "done", "error"]}
     return {**schema, "properties": {**RUN_EVENT["properties"], "event": kinds}}
-
-
-def _links(operation: str) -> dict[str, Any]:
-    """Return the links of an operation's response to the operations that take its ids."""
-    links: dict[str, Any] = {}
-    for pointer, targets in ID_LINKS.get(operation, ()):
-        for target in targets:
-            parameters = {"path.id": f"{_RESPONSE_BODY}{pointer}"}
-            if target in _ATTACHMENT_OPERATIONS:
-                parameters["query.user_id"] = _SENT_USER
-            links[f"{target}_of_{pointer.partition('/')[0]}"] = {"operationId": target, "parameters": parameters}
-    if operation in OPERATIONS_WITH_USER:
-        for target in _USER_OPERATIONS:
-            links[f"{target}_of_user"] = {"operationId": target, "parameters": {"query.user_id": _SENT_USER}}
-    if operation in BODY_LINKS:
-        target, pointer, body = BODY_LINKS[operation]
-        parameters = {"path.id": f"{_RESPONSE_BODY}{pointer}"}
-        links[target] = {"operationId": target, "parameters": parameters, "requestBody": body}
-    return links
 
 
 def _json_content(name: str) -> dict[str, Any]:

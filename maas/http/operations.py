@@ -129,9 +129,11 @@ async def metrics(request: Request) -> Response:
     state = app_state(request)
     shares = {**dict(state.shares.by_name()), "long_requests": state.submissions.large}
     collectors = [
-        *await _read_collectors(state.db), ProcessGauges(state.db, state.run_watcher), ShareMetrics(shares),
+        *await _read_collectors(state.db),
+        ProcessGauges(state.db, state.run_watcher),
+        ShareMetrics(shares),
         state.request_metrics.registry,
-    ]  # fmt: skip
+    ]
     return Response(b"".join(map(generate_latest, collectors)), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
@@ -197,9 +199,10 @@ class EngineMetrics(Collector):
 
     def _stage_histogram(self) -> Metric:
         family = HistogramMetricFamily(
-            "maas_stage_seconds", "Time in each stage; claim: insert to first claim; answer: insert to answer",
+            "maas_stage_seconds",
+            "Time in each stage; claim: insert to first claim; answer: insert to answer",
             labels=("stage",),
-        )  # fmt: skip
+        )
         cells_of: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for cell in self._cells["stage"]:
             cells_of[cell["labels"]["stage"]].append(cell)
@@ -253,9 +256,10 @@ class DatabaseGauges(Collector):
             refused.add_metric((fill["model"],), fill["refused"])
             tokens.add_metric((fill["model"],), fill["tokens"])
         waiting = GaugeMetricFamily(
-            "maas_embedding_waiting_turns", "Messages that wait for their vector; above 10,000 an estimate",
+            "maas_embedding_waiting_turns",
+            "Messages that wait for their vector; above 10,000 an estimate",
             labels=("model",),
-        )  # fmt: skip
+        )
         if self._backlog is not None and self._backlog["waiting"] is not None:
             waiting.add_metric((self._backlog["model"],), self._backlog["waiting"])
         yield from (embedded, refused, waiting, tokens)

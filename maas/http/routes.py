@@ -45,9 +45,14 @@ from maas.runs.user_events import USER_CURSOR_PATTERN
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
-    "runs": "run", "conversations": "conversation", "actions": "action", "attachments": "attachment",
-    "memories": "memory", "users": "user", "knowledge": "document",
-}  # fmt: skip
+    "runs": "run",
+    "conversations": "conversation",
+    "actions": "action",
+    "attachments": "attachment",
+    "memories": "memory",
+    "users": "user",
+    "knowledge": "document",
+}
 Handler = Callable[[Request], Awaitable[Response]]
 Parameters = dict[str, tuple[dict[str, Any], str]]  # name -> JSON schema, description
 
@@ -68,16 +73,18 @@ _ANSWERS: Parameters = {
 _PAGE: Parameters = {
     "before": ({"type": "string", "pattern": CURSOR_PATTERN}, "`next` of the previous page."),
     "limit": (
-        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE}, "The page size.",
+        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE},
+        "The page size.",
     ),
-}  # fmt: skip
+}
 
 _TIME = {"type": "string", "format": "date-time"}
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.STORABLE_PATTERN}
 _SEARCH = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.VISIBLE_PATTERN}
 _AUDIT_PAGE: Parameters = {
-    **_PAGE, "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
-}  # fmt: skip
+    **_PAGE,
+    "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
+}
 _FILTERS: Parameters = {
     "status": (_one_of(Status), "Only runs with this status."),
     "kind": (_one_of(RunKind), "Only runs of this kind."),

@@ -53,9 +53,16 @@ from shared.errors import MaasError
 MAX_WAIT_S = 60.0
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 TIMINGS = (
-    "created_at", "analyzing_at", "analyzed_at", "assembling_at", "ready_at", "responding_at", "completed_at",
-    "failed_at", "archived_at",
-)  # fmt: skip
+    "created_at",
+    "analyzing_at",
+    "analyzed_at",
+    "assembling_at",
+    "ready_at",
+    "responding_at",
+    "completed_at",
+    "failed_at",
+    "archived_at",
+)
 
 
 class NewRun(RequestBody):
@@ -153,12 +160,18 @@ async def post_run(request: Request) -> Response:
     key = read_idempotency_key(request)
     run_id = await app_state(request).submissions.submit(
         Submission(
-            user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
-            metadata=with_marks(body.metadata, body.marks), idempotency_key=key,
-            attachment_ids=tuple(body.attachment_ids), mode=body.mode, traceparent=_read_traceparent(request),
+            user_id=body.user_id,
+            query=body.query,
+            assistant=body.assistant,
+            conversation_id=body.conversation_id,
+            metadata=with_marks(body.metadata, body.marks),
+            idempotency_key=key,
+            attachment_ids=tuple(body.attachment_ids),
+            mode=body.mode,
+            traceparent=_read_traceparent(request),
             caller=principal_of(request).name,
         )
-    )  # fmt: skip
+    )
     bind_contextvars(run_id=run_id)  # for the log line of this request
     return json_response(RunAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
 
@@ -275,7 +288,7 @@ def _read_event_cursor(request: Request) -> Cursor:
             raise MaasError("bad_parameter", f"Last-Event-ID: {error}") from error
     cursor: Cursor = read_parameter(
         request, "last_event_id", lambda text: Cursor.parse(text) if text else Cursor(), Cursor()
-    )  # fmt: skip
+    )
     return cursor
 
 
@@ -293,9 +306,21 @@ def _to_state(row: dict[str, Any]) -> RunState:
         **{
             name: row[name]
             for name in (
-                "user_id", "assistant", "conversation_id", "kind", "status", "archive_status", "final_answer",
-                "error_code", "error_message", "degraded", "limited", "memory", "memory_reasons",
-                "attempt", "attachment_ids",
+                "user_id",
+                "assistant",
+                "conversation_id",
+                "kind",
+                "status",
+                "archive_status",
+                "final_answer",
+                "error_code",
+                "error_message",
+                "degraded",
+                "limited",
+                "memory",
+                "memory_reasons",
+                "attempt",
+                "attachment_ids",
             )
         },
-    )  # fmt: skip
+    )

@@ -33,9 +33,7 @@ def _escape(point: int) -> str:
     return f"\\u{point:04x}" if point < 0x10000 else chr(point)
 
 
-_invisible = "".join(
-    f"{_escape(first)}-{_escape(last)}" for first, last in list(pairwise(INVISIBLE_RANGES))[::2]
-)  # fmt: skip
+_invisible = "".join(f"{_escape(first)}-{_escape(last)}" for first, last in list(pairwise(INVISIBLE_RANGES))[::2])
 
 # JSON Schema patterns for OpenAPI; each states the same rule as the validator that is named beside it.
 STORABLE_PATTERN = "^[^\\u0000]*$"  # _check_storable
@@ -129,13 +127,13 @@ _JSON_OBJECT_SCHEMA = {
 }
 QueryText = Annotated[
     str, AfterValidator(_check_visible), Field(json_schema_extra=_text_schema(VISIBLE_PATTERN, MAX_QUERY_BYTES))
-]  # fmt: skip
+]
 MessageText = Annotated[
     str, AfterValidator(_check_message), Field(json_schema_extra=_text_schema(VISIBLE_PATTERN, MAX_MESSAGE_BYTES))
-]  # fmt: skip
+]
 SentenceText = Annotated[
     str, AfterValidator(_check_visible), Field(max_length=2000, json_schema_extra=_text_schema(VISIBLE_PATTERN))
-]  # fmt: skip
+]
 StorableText = Annotated[str, AfterValidator(_check_storable), Field(json_schema_extra=_text_schema(STORABLE_PATTERN))]
 Timestamp = Annotated[datetime, BeforeValidator(_require_text_or_datetime), AfterValidator(_check_timestamp)]
 OccurredAt = Annotated[datetime, BeforeValidator(_require_text_or_datetime), AfterValidator(to_utc)]

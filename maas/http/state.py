@@ -73,9 +73,12 @@ class RequestMetrics:
         labels = ("method", "path", "status")
         self._requests = MetricCounter("maas_http_requests", "Requests answered", labels, registry=self.registry)
         self._seconds = Histogram(
-            "maas_http_request_seconds", "Time from the request to the end of the response, `wait` included",
-            labels[:2], registry=self.registry, buckets=LATENCY_BUCKETS_S,
-        )  # fmt: skip
+            "maas_http_request_seconds",
+            "Time from the request to the end of the response, `wait` included",
+            labels[:2],
+            registry=self.registry,
+            buckets=LATENCY_BUCKETS_S,
+        )
         self._unauthenticated = MetricCounter(
             "maas_http_unauthenticated", "Requests without a valid key or token", ("cause",), registry=self.registry
         )

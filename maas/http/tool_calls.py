@@ -70,8 +70,16 @@ async def post_tool_call(request: Request) -> Response:
     body = await read_body(request, NewToolCall)
     state = app_state(request)
     run_id = await insert_call(
-        state.db, body.user_id, body.assistant, body.tool, body.arguments, mode=body.mode, account=body.account,
-        source=body.source, caller=principal_of(request).name, key=read_idempotency_key(request),
+        state.db,
+        body.user_id,
+        body.assistant,
+        body.tool,
+        body.arguments,
+        mode=body.mode,
+        account=body.account,
+        source=body.source,
+        caller=principal_of(request).name,
+        key=read_idempotency_key(request),
         queue_limit=state.submissions.queue_limit,
-    )  # fmt: skip
+    )
     return json_response(RunAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)

@@ -34,11 +34,17 @@ USER_REQUIRED = (
 
 # JSON schemas of imports for OpenAPI.
 _SECONDS_SINCE_1970 = {  # the years 2 to 9998
-    "type": "number", "minimum": -62104060800, "exclusiveMaximum": 253370764800, "description": "Since 1970.",
-}  # fmt: skip
+    "type": "number",
+    "minimum": -62104060800,
+    "exclusiveMaximum": 253370764800,
+    "description": "Since 1970.",
+}
 _IMPORT_EXAMPLE = {
-    "role": "user", "content": "I play the cello.", "at": "2025-11-20T18:30:00Z", "conversation": "diary",
-}  # fmt: skip
+    "role": "user",
+    "content": "I play the cello.",
+    "at": "2025-11-20T18:30:00Z",
+    "conversation": "diary",
+}
 _IMPORTED_TURN = {
     "type": "object",
     "required": ["role", "content"],
@@ -49,11 +55,12 @@ _IMPORTED_TURN = {
         "speaker": {"type": ["string", "integer", "null"], "maxLength": 200},
         "conversation": {"type": ["string", "integer", "null"], "maxLength": 200},
         "external_id": {
-            "type": ["string", "number", "null"], "description": "A message with the same id is stored once.",
+            "type": ["string", "number", "null"],
+            "description": "A message with the same id is stored once.",
         },
     },
     "examples": [_IMPORT_EXAMPLE],
-}  # fmt: skip
+}
 _IMPORTED_CONVERSATION = {
     "description": "A conversation of a ChatGPT export: nodes by id, each with its `message` and its `parent`.",
     "type": "object",

@@ -48,7 +48,7 @@ async def store(db: Database, user_id: UUID | None, fields: dict[str, Any], chun
 
 async def list_documents(
     db: Database, user_id: UUID | None, limit: int, before: tuple[datetime, UUID] | None = None
-) -> list[Document]:  # fmt: skip
+) -> list[Document]:
     """The documents that this user may read, newest first; `user_id` None: everybody's alone."""
     rows = await db.rows(queries.list_documents, user_id, *(before or (None, None)), limit)
     return [Document(**cast(dict[str, Any], row)) for row in rows]

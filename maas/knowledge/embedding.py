@@ -59,9 +59,12 @@ async def embed_some(db: Database, embedder: Embedder) -> int:
         return 0
     texts = [f"{row['heading']}\n{row['text']}"[:MAX_TEXT_CHARS] for row in rows]
     result, _ = await repeat(
-        embedder, partial(embedder.embed, texts, "document"),
-        budget=CALL_BUDGET_S, attempt_timeout=ATTEMPT_TIMEOUT_S, first_delay=FIRST_DELAY_S,
-    )  # fmt: skip
+        embedder,
+        partial(embedder.embed, texts, "document"),
+        budget=CALL_BUDGET_S,
+        attempt_timeout=ATTEMPT_TIMEOUT_S,
+        first_delay=FIRST_DELAY_S,
+    )
     numbers, vectors = [row["number"] for row in rows], list(chain.from_iterable(result.vectors))
     await db.value(queries.embed_chunks, model, rows[0]["document_id"], rows[0]["version"], numbers, vectors)
     return len(rows)

@@ -46,9 +46,14 @@ def new_track_id() -> str:
 
 
 async def ingest_files(
-    db: Database, user_id: UUID | None, files: Sequence[SourceFile], *, track_id: str, max_bytes: int,
+    db: Database,
+    user_id: UUID | None,
+    files: Sequence[SourceFile],
+    *,
+    track_id: str,
+    max_bytes: int,
     on_done: Callable[[Added], object] = lambda added: None,
-) -> list[Added]:  # fmt: skip
+) -> list[Added]:
     """Read files, as `list_files` found them, into documents; `user_id` None: for everybody.
 
     The same files again: what was read is left alone, so an ingestion that was stopped goes on where it was.
@@ -56,10 +61,15 @@ async def ingest_files(
     for start in range(0, len(files), EXPECTED_AT_ONCE):
         some = files[start : start + EXPECTED_AT_ONCE]
         documents = [
-            {"name": one.name, "media_type": media_type_of(one.name) or UNKNOWN_TYPE, "bytes": one.size,
-             "track_id": track_id}
-            for one in some if is_name(one.name)
-        ]  # fmt: skip
+            {
+                "name": one.name,
+                "media_type": media_type_of(one.name) or UNKNOWN_TYPE,
+                "bytes": one.size,
+                "track_id": track_id,
+            }
+            for one in some
+            if is_name(one.name)
+        ]
         await db.value(queries.expect_documents, user_id, list({one["name"]: one for one in documents}.values()))
     slots = asyncio.Semaphore(READERS_AT_ONCE)
 
@@ -98,9 +108,15 @@ def _too_large(size: int, max_bytes: int) -> str:
 
 
 async def add_document(
-    db: Database, user_id: UUID | None, name: str, content: bytes, *, track_id: str, max_bytes: int,
+    db: Database,
+    user_id: UUID | None,
+    name: str,
+    content: bytes,
+    *,
+    track_id: str,
+    max_bytes: int,
     is_expected: bool = False,
-) -> Added:  # fmt: skip
+) -> Added:
     """Read a file and store it in place of the document of this name; `user_id` None: for everybody.
 
     A file that cannot be read changes nothing. `is_expected`: the document is shown while it is read. Raises
@@ -123,9 +139,15 @@ async def add_document(
         log.info("document_unreadable", cause=str(error))
         return Added(known["id"] if known is not None else None, name, "failed", error=str(error))
     fields = {
-        "name": name, "media_type": media_type, "sha256": digest, "bytes": len(content), "track_id": track_id,
-        "pages": document.pages, "summary": document.summary, "status": "processed",
-    }  # fmt: skip
+        "name": name,
+        "media_type": media_type,
+        "sha256": digest,
+        "bytes": len(content),
+        "track_id": track_id,
+        "pages": document.pages,
+        "summary": document.summary,
+        "status": "processed",
+    }
     return Added(await store(db, user_id, fields, document.chunks), name, "added", len(document.chunks))
 
 

@@ -44,11 +44,17 @@ class ReadDocument:
 async def read_file(content: bytes, media_type: str) -> ReadDocument:
     """What a file says, read in a process of its own. Raises Unreadable."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "maas.knowledge.reader", media_type,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        sys.executable,
+        "-m",
+        "maas.knowledge.reader",
+        media_type,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
         env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": os.pathsep.join((ROOT, *filter(None, sys.path)))},
-        start_new_session=True, limit=MAX_LINE_BYTES,
-    )  # fmt: skip
+        start_new_session=True,
+        limit=MAX_LINE_BYTES,
+    )
     assert process.stdin is not None and process.stdout is not None
     sending = asyncio.create_task(_send(process.stdin, content))
     try:

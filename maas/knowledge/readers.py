@@ -315,10 +315,8 @@ def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
             continue
         last = len(lines) - MARGIN_LINES
         yield [
-            line
-            for at, line in enumerate(lines)
-            if not ((at < MARGIN_LINES or at >= last) and alike(line) in usual)
-        ]  # fmt: skip
+            line for at, line in enumerate(lines) if not ((at < MARGIN_LINES or at >= last) and alike(line) in usual)
+        ]
 
 
 def _places(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
@@ -360,7 +358,13 @@ READERS: dict[str, Callable[[bytes], list[Section]]] = {
     "application/pdf": read_pdf,
 }
 MEDIA_TYPES = {
-    ".txt": "text/plain", ".text": "text/plain", ".md": "text/markdown", ".markdown": "text/markdown",
-    ".html": "text/html", ".htm": "text/html", ".xhtml": "text/html", ".pdf": "application/pdf",
+    ".txt": "text/plain",
+    ".text": "text/plain",
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".xhtml": "text/html",
+    ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-}  # fmt: skip
+}

@@ -83,9 +83,14 @@ class Found:
 
 
 async def search_knowledge(
-    db: Database, user_id: UUID, query: str, *, mode: Mode = "mix", limit: int = 10,
+    db: Database,
+    user_id: UUID,
+    query: str,
+    *,
+    mode: Mode = "mix",
+    limit: int = 10,
     query_embedder: QueryEmbedder | None = None,
-) -> Found:  # fmt: skip
+) -> Found:
     """Return at most `limit` passages of this user's documents and everybody's. Raises MaasError('invalid_request')."""
     if len(query) < MIN_QUERY_CHARS or is_blank(query):
         raise MaasError("invalid_request", f"query: must have at least {MIN_QUERY_CHARS} characters")
@@ -115,12 +120,18 @@ async def _read(db: Database, user_id: UUID, ranked: Sequence[tuple[Key, float]]
     found = {_key(row): row for row in rows}
     return [
         Passage(
-            row["document_id"], row["number"], row["name"], row["heading"], row["page"], row["position"], row["text"],
+            row["document_id"],
+            row["number"],
+            row["name"],
+            row["heading"],
+            row["page"],
+            row["position"],
+            row["text"],
             score,
         )
         for key, score in ranked
         if (row := found.get(key)) is not None
-    ]  # fmt: skip
+    ]
 
 
 async def _nearness(

@@ -87,9 +87,7 @@ def _list_tools(assistant: str) -> Operation[list[dict[str, Any]]]:
     return list((yield call).json["results"])
 
 
-def _insert_call(
-    users: Users, user: str, assistant: str, name: str, arguments: Mapping[str, Any]
-) -> Operation[UUID]:  # fmt: skip
+def _insert_call(users: Users, user: str, assistant: str, name: str, arguments: Mapping[str, Any]) -> Operation[UUID]:
     owner = yield from users.get_or_create(user)
     body = {"user_id": str(owner), "assistant": assistant, "tool": name, "arguments": dict(arguments), "source": "mcp"}
     headers = {"idempotency-key": str(uuid4())}  # of the repetitions of this request, not of the call of a model

@@ -70,9 +70,14 @@ def build_server(context: McpContext, assistant: str | None = None) -> Server[An
             return _failure(error.message)
 
     return Server(
-        "maas", version=version("maas"), title="MaaS", instructions=INSTRUCTIONS, on_list_tools=list_tools,
-        on_call_tool=call_tool, get_tool_input_schema=lambda _: None,
-    )  # fmt: skip
+        "maas",
+        version=version("maas"),
+        title="MaaS",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema=lambda _: None,
+    )
 
 
 def describe(tool: MemoryTool, is_user_known: bool) -> Tool:
@@ -109,7 +114,7 @@ def _failure(message: str) -> CallToolResult:
 
 async def serve(
     url: str, api_key: str | None, user: str | None, default_user: str, assistant: str | None = None
-) -> None:  # fmt: skip
+) -> None:
     """Serve until standard input ends. `default_user` is used if neither `user` nor the key names one."""
     async with AsyncMaaS(url, api_key, retries=RETRIES) as client:
         rights = _RightsOfKey(client, user, default_user)

@@ -183,7 +183,7 @@ async def search_memories(
 ) -> MemoriesOutput:
     memories = await context.client.search(
         args.query, user_id=user, limit=args.limit, since=args.since, until=args.until
-    )  # fmt: skip
+    )
     return MemoriesOutput(results=[_memory_item({**one["metadata"], **one}) for one in memories["results"]])
 
 
@@ -213,9 +213,11 @@ async def delete_memory(
     result = await context.client.delete(args.memory_id, user_id=user, doubtful=args.doubtful)
     counts = result["deleted"]
     return DeleteMemoryOutput(
-        memory_id=args.memory_id, turns=counts.get("logs", 0), records=counts.get("records", 0),
+        memory_id=args.memory_id,
+        turns=counts.get("logs", 0),
+        records=counts.get("records", 0),
         doubtful=[UUID(one) for one in result["doubtful"]],
-    )  # fmt: skip
+    )
 
 
 async def _wait_for_run(
@@ -233,11 +235,16 @@ async def _wait_for_run(
         is_server_stopping = time.monotonic() - started < long_poll_s - EARLY_REPLY_S
         if run["status"] in END_STATUSES or long_poll_s <= 0 or is_server_stopping:
             return RunOutput(
-                request_id=request_id, status=run["status"], answer=run["final_answer"], error=run["error_message"],
-                degraded=run["degraded"], limited=run["limited"], memory=run["memory"],
+                request_id=request_id,
+                status=run["status"],
+                answer=run["final_answer"],
+                error=run["error_message"],
+                degraded=run["degraded"],
+                limited=run["limited"],
+                memory=run["memory"],
                 memory_reasons=run["memory_reasons"],
                 memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
-            )  # fmt: skip
+            )
 
 
 async def _report_statuses(client: AsyncMaaS, request_id: UUID, wait_s: float, report: ReportProgress) -> None:

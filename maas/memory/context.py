@@ -241,7 +241,7 @@ def _rounded_cost(text: str) -> int:
 
 def message_line(
     when: str, speaker: str, text: str, max_chars: int = LINE_CHARS, origins: Sequence[Origin] = ()
-) -> str:  # fmt: skip
+) -> str:
     """Return one message as one escaped line, its text cut to `max_chars`: `- [2023-05-08] Caroline: ...`."""
     when = ", ".join(part for part in (when, mark_of(origins)) if part)
     return f"- [{when}] {escape(one_line(speaker))}: {escape(shorten(one_line(text), max_chars))}"
@@ -267,9 +267,14 @@ class RecentMessage:
     def from_row(cls, row: queries.RecentMessagesRow | queries.DraftInputsRow, zone: tzinfo) -> Self:
         text = one_line(row["content"])
         return cls(
-            row["id"], row["run_id"], local(row["occurred_at"], zone), speaker_of(row), text, row["is_folded"],
+            row["id"],
+            row["run_id"],
+            local(row["occurred_at"], zone),
+            speaker_of(row),
+            text,
+            row["is_folded"],
             origins=Origin.from_json(row["origins"]),
-        )  # fmt: skip
+        )
 
     @classmethod
     def from_hit(cls, hit: Hit, zone: tzinfo) -> Self:

@@ -58,11 +58,9 @@ async def read_corrections(
         return {}
     rows = await db.rows(queries.corrections, user_id, list(ids), as_of or MAX_TIME)
     return {
-        row["id"]: Correction(
-            row["corrected_by"], row["corrects"], row["valid_id"], row["valid_from"], row["is_own"]
-        )
+        row["id"]: Correction(row["corrected_by"], row["corrects"], row["valid_id"], row["valid_from"], row["is_own"])
         for row in rows
-    }  # fmt: skip
+    }
 
 
 async def corrections_under(

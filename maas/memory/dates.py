@@ -35,9 +35,17 @@ _BEFORE_MONTH = frozenset("in of on during by since until before after last this
 _EN_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _RU_DAYS = ["понедельник", "вторник", "сред", "четверг", "пятниц", "суббот", "воскресень"]
 _NUMBERS = (
-    "a an one один одну", "two couple два две пару", "three три", "four четыре", "five пять", "six шесть",
-    "seven семь", "eight восемь", "nine девять", "ten десять",
-)  # fmt: skip
+    "a an one один одну",
+    "two couple два две пару",
+    "three три",
+    "four четыре",
+    "five пять",
+    "six шесть",
+    "seven семь",
+    "eight восемь",
+    "nine девять",
+    "ten десять",
+)
 _COUNTS = {word: number for number, words in enumerate(_NUMBERS, start=1) for word in words.split()}
 _UNIT = (
     r"(?:(?P<day>days?|день|дня|дней)|(?P<week>weeks?|недел\w+)|"

@@ -117,7 +117,7 @@ async def answers_from(
 
 async def forget_origin(
     db: Database, user_id: UUID | None, origins: Sequence[Mapping[str, str]], actor: str
-) -> Counter[str]:  # fmt: skip
+) -> Counter[str]:
     """Forget the answers made from these origins, their summaries and what repeats them; return the counts.
 
     `user_id` None: of all users. Each answer is forgotten in a transaction of its own, so that no user waits for those
@@ -151,9 +151,13 @@ async def purge_expired(db: Database, days: int) -> dict[str, int]:
         if not any(counts.values()):
             break
         total = {name: total.get(name, 0) + count for name, count in counts.items()}
-        await db.value(queries.add_metrics, [
-            {"name": "words_swept", "events": counts["logs"]}, {"name": "runs_swept", "events": counts["runs"]},
-        ])  # fmt: skip
+        await db.value(
+            queries.add_metrics,
+            [
+                {"name": "words_swept", "events": counts["logs"]},
+                {"name": "runs_swept", "events": counts["runs"]},
+            ],
+        )
         await asyncio.sleep(PURGE_PAUSE_S)
     if total:
         log.info("expired_data_deleted", days=days, **total)

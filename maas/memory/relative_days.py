@@ -9,13 +9,27 @@ import re
 from datetime import date, timedelta
 
 _NEAR = {
-    "day before yesterday": -2, "yesterday": -1, "tomorrow": 1, "day after tomorrow": 2,
-    "позавчера": -2, "вчера": -1, "завтра": 1, "послезавтра": 2,
-}  # fmt: skip
+    "day before yesterday": -2,
+    "yesterday": -1,
+    "tomorrow": 1,
+    "day after tomorrow": 2,
+    "позавчера": -2,
+    "вчера": -1,
+    "завтра": 1,
+    "послезавтра": 2,
+}
 _NUMBERS = (
-    "a an one один одну", "two два две", "three три", "four четыре", "five пять", "six шесть", "seven семь",
-    "eight восемь", "nine девять", "ten десять",
-)  # fmt: skip
+    "a an one один одну",
+    "two два две",
+    "three три",
+    "four четыре",
+    "five пять",
+    "six шесть",
+    "seven семь",
+    "eight восемь",
+    "nine девять",
+    "ten десять",
+)
 _COUNTS = {word: count for count, words in enumerate(_NUMBERS, start=1) for word in words.split()}
 _COUNT = r"\d{1,3}|[^\W\d_]{1,6}"
 _UNIT = r"(?P<{}week>weeks?|недел[юиь])|(?P<{}day>days?|день|дня|дней)"

@@ -53,9 +53,10 @@ def names_in(query: str) -> list[str]:
     """Return the words of a query with a capital that does not begin a sentence: names of people, places, things."""
     text = query[:MAX_PARSED_CHARS]
     found = (
-        match[0] for match in _WORD.finditer(text)
+        match[0]
+        for match in _WORD.finditer(text)
         if match[0][0].isupper() and match[0] != "I" and not _SENTENCE_START.search(text[: match.start()])
-    )  # fmt: skip
+    )
     return list(dict.fromkeys(found))[:MAX_NAMES]
 
 

@@ -118,15 +118,23 @@ async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]
     rows = {row["id"]: row for row in await db.rows(queries.turns, user_id, [one.id for one in ranked])}
     return [
         Hit(
-            id=row["id"], score=round(one.score, 4), coverage=one.coverage,
-            text=row["content"], speaker=speaker_of(row),
-            occurred_at=row["occurred_at"], created_at=row["created_at"], period=row["period"],
-            tags=tuple(row["tags"] or ()), record_id=row["record_id"], summary=row["summary"],
-            external_id=row["external_id"], origins=Origin.from_json(row["origins"]),
+            id=row["id"],
+            score=round(one.score, 4),
+            coverage=one.coverage,
+            text=row["content"],
+            speaker=speaker_of(row),
+            occurred_at=row["occurred_at"],
+            created_at=row["created_at"],
+            period=row["period"],
+            tags=tuple(row["tags"] or ()),
+            record_id=row["record_id"],
+            summary=row["summary"],
+            external_id=row["external_id"],
+            origins=Origin.from_json(row["origins"]),
         )
         for one in ranked
         if (row := rows.get(one.id))
-    ]  # fmt: skip
+    ]
 
 
 class Spoken(TypedDict):
@@ -175,9 +183,18 @@ async def gather_evidence(
     weights = without_names if any(without_names) else weights  # a speaker's name is seldom in what the speaker says
     is_empty = bool(memory.terms) and not memory.size
     return Evidence(
-        query, memory.candidates, memory.terms, weights, memory.frequency, memory.meaning, filters, is_empty,
-        memory.words_gone, frozenset(meaning.reasons), memory.has_corrections,
-    )  # fmt: skip
+        query,
+        memory.candidates,
+        memory.terms,
+        weights,
+        memory.frequency,
+        memory.meaning,
+        filters,
+        is_empty,
+        memory.words_gone,
+        frozenset(meaning.reasons),
+        memory.has_corrections,
+    )
 
 
 def is_search_failure(error: Exception) -> bool:
@@ -240,9 +257,14 @@ class _MemoryReader:
     """Reads the candidates of one query from one user's memory."""
 
     def __init__(
-        self, db: Database, user_id: UUID, query: ParsedQuery, filters: SearchFilter, meaning: MeaningReader,
+        self,
+        db: Database,
+        user_id: UUID,
+        query: ParsedQuery,
+        filters: SearchFilter,
+        meaning: MeaningReader,
         is_full: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._db = db
         self._user_id = user_id
         self._query = query
@@ -265,9 +287,15 @@ class _MemoryReader:
             estimates = [1 if count is None else count for count in df]  # a term that is not counted is rare
             nearest, spread = await self._meaning.nearest(speakers, size)
             rows = await self._db.rows(
-                queries.rare_turns, self._user_id, terms, *self._filters.query_args, _rarest(terms, estimates),
-                weigh(estimates, size), nearest, [Range(band.start, band.end) for band in self._dates] or None,
-            )  # fmt: skip
+                queries.rare_turns,
+                self._user_id,
+                terms,
+                *self._filters.query_args,
+                _rarest(terms, estimates),
+                weigh(estimates, size),
+                nearest,
+                [Range(band.start, band.end) for band in self._dates] or None,
+            )
             ids = [one["id"] for one in rows]
             messages = Candidates.from_row(await self._candidates(terms, ids), is_whole=False)
             cosines = await self._meaning.cosines(speakers, ids, spread) if nearest else None
@@ -280,16 +308,29 @@ class _MemoryReader:
         if not (any(frequency) or meaning or self._query.dates):
             candidates = candidates.take(np.zeros(len(candidates), np.bool_))
         return _Memory(
-            terms, names, candidates, meaning.take(chosen) if meaning else None, frequency,
-            len(messages) if size is None else size, size is not None, row["words_gone"],
+            terms,
+            names,
+            candidates,
+            meaning.take(chosen) if meaning else None,
+            frequency,
+            len(messages) if size is None else size,
+            size is not None,
+            row["words_gone"],
             row["has_corrections"],
-        )  # fmt: skip
+        )
 
     async def _candidates(self, terms: list[str] | None, ids: list[UUID] | None) -> queries.CandidatesRow:
         row = await self._db.row(
-            queries.candidates, self._user_id, self._query.text, *self._filters.query_args,
-            list(self._query.hints), terms, FULL_READ_MESSAGES, ids, self._meaning.is_wanted or bool(self._query.dates),
-        )  # fmt: skip
+            queries.candidates,
+            self._user_id,
+            self._query.text,
+            *self._filters.query_args,
+            list(self._query.hints),
+            terms,
+            FULL_READ_MESSAGES,
+            ids,
+            self._meaning.is_wanted or bool(self._query.dates),
+        )
         assert row is not None
         return row
 

@@ -95,9 +95,13 @@ class MeaningReader:
     """
 
     def __init__(
-        self, db: Database, query_embedder: QueryEmbedder | None, user_id: UUID, query: ParsedQuery,
+        self,
+        db: Database,
+        query_embedder: QueryEmbedder | None,
+        user_id: UUID,
+        query: ParsedQuery,
         filters: SearchFilter,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._db = db
         self._embedder = query_embedder
         self._user_id = user_id
@@ -110,9 +114,7 @@ class MeaningReader:
         """Whether messages are compared by meaning at all."""
         return self._embedder is not None
 
-    async def nearest(
-        self, speakers: Iterable[str | None], messages: int
-    ) -> tuple[list[UUID], tuple[float, float]]:  # fmt: skip
+    async def nearest(self, speakers: Iterable[str | None], messages: int) -> tuple[list[UUID], tuple[float, float]]:
         """Return the nearest of so many messages; mean and standard deviation of the cosines of all."""
         row = await self._read(queries.nearest, speakers, self._filters.as_of, MAX_NEAREST)
         if row is not None and self._filters.as_of is None:
@@ -120,9 +122,12 @@ class MeaningReader:
         return (row["ids"], (row["mean"], row["deviation"])) if row is not None and row["ids"] else ([], (0.0, 0.0))
 
     async def cosines(
-        self, speakers: Iterable[str | None], ids: list[UUID] | None = None, spread: tuple[float, float] | None = None,
+        self,
+        speakers: Iterable[str | None],
+        ids: list[UUID] | None = None,
+        spread: tuple[float, float] | None = None,
         messages: int | None = None,
-    ) -> Cosines | None:  # fmt: skip
+    ) -> Cosines | None:
         """Return the cosines of these messages, or of all of the user; `spread` is the mean and deviation of all.
 
         `messages` is the number of all messages of the user, where all are asked for.

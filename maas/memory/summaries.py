@@ -36,9 +36,14 @@ class Summary:
         cls, row: queries.RecordsRow | queries.RecordsAsOfRow | queries.WordlessRecordsRow, score: float = 0.0
     ) -> Summary:
         return cls(
-            row["id"], row["period"], row["summary"], tuple(row["tags"]), tuple(row["raw_log_ids"]),
-            row["occurred_at"], score,
-        )  # fmt: skip
+            row["id"],
+            row["period"],
+            row["summary"],
+            tuple(row["tags"]),
+            tuple(row["raw_log_ids"]),
+            row["occurred_at"],
+            score,
+        )
 
 
 async def summaries_of_messages(
@@ -167,10 +172,18 @@ async def read_children(db: Database, group: SummaryGroup) -> list[ChildSummary]
     """Return the summaries of a group, oldest first."""
     rows = await db.rows(queries.group_children, group.user_id, group.level, group.day)
     return [
-        ChildSummary(row["id"], row["level"], row["time_bucket_start"], row["time_bucket_end"], row["summary"],
-              row["is_degraded"], Origin.from_json(row["origins"]), row["messages"])
+        ChildSummary(
+            row["id"],
+            row["level"],
+            row["time_bucket_start"],
+            row["time_bucket_end"],
+            row["summary"],
+            row["is_degraded"],
+            Origin.from_json(row["origins"]),
+            row["messages"],
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 async def compact(

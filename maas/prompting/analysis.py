@@ -131,7 +131,7 @@ def _from_analysis(analysis: Analysis, labels: Collection[str]) -> Choice:
     relevance = min(max(found.relevance_score, 0.0), 1.0)
     return Choice(
         analysis.needs_context, _label(found.lsm_record_id, labels), tuple(analysis.search_keywords), relevance
-    )  # fmt: skip
+    )
 
 
 def _label(text: str | None, labels: Collection[str]) -> str | None:

@@ -41,7 +41,7 @@ from shared.models import (
     Request,
     schema_instruction,
     spec_of,
-)  # fmt: skip
+)
 from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
 from shared.models.context_window import count_request, learn, reported_window
 from shared.models.options import JsonSchema, ModelOptions
@@ -70,9 +70,14 @@ log = structlog.get_logger()
 
 
 async def ask(
-    run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float,
+    run: ModelCaller,
+    deps: Deps,
+    stage: str,
+    prompt: Prompt,
+    request: Request,
+    budget: float,
     listener: StreamListener | None = None,
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Call the role's model within `budget` seconds, then its fallback in the time that is left. Raises MaasError.
 
     A configured fallback gets half of the budget, however the first call ends; after `bad_request`, an error of the
@@ -144,7 +149,7 @@ def with_builtin_model(deps: Deps) -> Deps:
 
 async def draw_image(
     run: Run, deps: Deps, stage: str, prompt: Prompt, text: str, photo: Image | None, budget: float
-) -> Image:  # fmt: skip
+) -> Image:
     """Generate an image from `text` within `budget` seconds; the calls of both models are recorded. Raises MaasError.
 
     The ledger knows a stored image by its attachment alone: after a crash before that it is generated again.
@@ -190,9 +195,15 @@ def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
 
 
 async def _call_within_window(
-    run: ModelCaller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float,
+    run: ModelCaller,
+    deps: Deps,
+    model: Model,
+    stage: str,
+    prompt: Prompt,
+    request: Request,
+    budget: float,
     listener: StreamListener | None = None,
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Call a model; if it refuses the Responder's request as too long, repeat it with less memory, twice at most."""
     end = time.monotonic() + budget
     options = options_of(deps.settings, request.role, spec_of(model))
@@ -220,9 +231,16 @@ async def _call_within_window(
 
 
 async def _call(
-    run: ModelCaller, deps: Deps, model: Model, options: ModelOptions, stage: str, prompt: Prompt, request: Request,
-    budget: float, listener: StreamListener | None = None,
-) -> Reply:  # fmt: skip
+    run: ModelCaller,
+    deps: Deps,
+    model: Model,
+    options: ModelOptions,
+    stage: str,
+    prompt: Prompt,
+    request: Request,
+    budget: float,
+    listener: StreamListener | None = None,
+) -> Reply:
     began = time.monotonic()
     request_hash = fingerprint(model, request)
     await read_earlier_calls(run, deps, stage)
@@ -251,29 +269,49 @@ async def _call(
     reply = completion.reply
     calls = [asdict(call) for call in reply.calls] or None
     run.log.calls.append(
-        record | {"reply": reply.text, "finish": reply.finish, "attempts": completion.attempts, "ms": _ms_since(began),
-                  "tokens_in": reply.usage.tokens_in, "tokens_out": reply.usage.tokens_out,
-                  "cached": reply.usage.tokens_cached, "calls": calls, "parts": reply.raw if calls else None}
-    )  # fmt: skip
+        record
+        | {
+            "reply": reply.text,
+            "finish": reply.finish,
+            "attempts": completion.attempts,
+            "ms": _ms_since(began),
+            "tokens_in": reply.usage.tokens_in,
+            "tokens_out": reply.usage.tokens_out,
+            "cached": reply.usage.tokens_cached,
+            "calls": calls,
+            "parts": reply.raw if calls else None,
+        }
+    )
     return reply
 
 
 async def _complete(
-    deps: Deps, model: Model, request: Request, budget: float, options: ModelOptions, failed_attempts: int,
+    deps: Deps,
+    model: Model,
+    request: Request,
+    budget: float,
+    options: ModelOptions,
+    failed_attempts: int,
     listener: StreamListener | None,
-) -> Completion:  # fmt: skip
+) -> Completion:
     """Call a model once it has a place. The wait counts for the Responder alone: its user waits for the whole."""
     end = time.monotonic() + budget
     async with place_at(model, request.role not in BACKGROUND_ROLES, options.calls):
         if request.role == ROLE_WITH_MEMORY:
             budget = max(end - time.monotonic(), 0.0)
         return await complete(
-            model, request, budget=budget, attempt_timeout=min(budget, options.attempt_timeout or budget),
-            first_delay=deps.settings.models.retry_delay, listener=listener, attempts=options.tries - failed_attempts,
+            model,
+            request,
+            budget=budget,
+            attempt_timeout=min(budget, options.attempt_timeout or budget),
+            first_delay=deps.settings.models.retry_delay,
+            listener=listener,
+            attempts=options.tries - failed_attempts,
             pace=Pace(options.first_token_timeout, options.tokens_per_second),
-            breaker_failures=options.breaker_failures, is_patient=options.is_own_server,
+            breaker_failures=options.breaker_failures,
+            is_patient=options.is_own_server,
             sources=(options.attempt_source, budget_source(request.role)),
-        )  # fmt: skip
+        )
 
 
 def _in_json_mode(request: Request, mode: JsonSchema) -> Request:
@@ -316,10 +354,18 @@ def _new_record(run: ModelCaller, model: NamedModel, stage: str, prompt: Prompt)
     number = run.log.next_round
     run.log.next_round += 1
     return {
-        "run_id": str(run.id), "attempt": run.attempt, "stage": stage, "round": number,
-        "provider": model.provider, "model": model.name, "role_name": prompt.role, "prompt_version": prompt.version,
-        "attempts": 1, "tokens_in": 0, "tokens_out": 0,
-    }  # fmt: skip
+        "run_id": str(run.id),
+        "attempt": run.attempt,
+        "stage": stage,
+        "round": number,
+        "provider": model.provider,
+        "model": model.name,
+        "role_name": prompt.role,
+        "prompt_version": prompt.version,
+        "attempts": 1,
+        "tokens_in": 0,
+        "tokens_out": 0,
+    }
 
 
 def _ms_since(began: float) -> float:

@@ -59,9 +59,7 @@ class DebugLog:
         began = self._pop(layer, name, now)
         await self._note(layer, name, "end", data, message, duration_ms=round(1000 * (now - began), 1))
 
-    async def error(
-        self, layer: Layer, name: str, error: str, data: object = None, message: str | None = None
-    ) -> None:  # fmt: skip
+    async def error(self, layer: Layer, name: str, error: str, data: object = None, message: str | None = None) -> None:
         """A step has failed."""
         self._pop(layer, name, 0)
         await self._note(layer, name, "error", data, message, error=error)
@@ -87,7 +85,7 @@ class DebugLog:
 
     async def _note(
         self, layer: Layer, name: str, status: str, data: object, message: str | None, **more: object
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not self.is_enabled and not self._is_logged:
             return
         fields = {"name": name, "data": data, "message": message, **more}

@@ -83,9 +83,13 @@ class EventStream:
     async def _read(self, items: list[tuple[UUID, Cursor]]) -> list[Page | None]:
         cursors = [cursor for _, cursor in items]
         rows = await self._db.rows(
-            queries.follow_runs, [run_id for run_id, _ in items], [cursor.try_number for cursor in cursors],
-            [cursor.event_number for cursor in cursors], self._types, PAGE_SIZE,
-        )  # fmt: skip
+            queries.follow_runs,
+            [run_id for run_id, _ in items],
+            [cursor.try_number for cursor in cursors],
+            [cursor.event_number for cursor in cursors],
+            self._types,
+            PAGE_SIZE,
+        )
         by_number = {row["place"]: row for row in rows}
         return [read_page(row, cursor) if (row := by_number.get(i)) else None for i, cursor in enumerate(cursors, 1)]
 
@@ -106,7 +110,7 @@ def read_page(row: queries.FollowRunsRow, cursor: Cursor) -> Page:
         for at, n, kind, payload in zip(
             row["moments"] or (), row["numbers"] or (), row["types"] or (), row["payloads"] or (), strict=True
         )
-    ]  # fmt: skip
+    ]
     has_more = len(stored) == PAGE_SIZE
     events: list[Event] = []
     for one in merge(statuses, stored, key=_time_of):
@@ -135,9 +139,11 @@ def _status(status: Status, at: datetime) -> str:
 def _end(row: queries.FollowRunsRow, cursor: Cursor) -> Event:
     if row["status"] == Status.COMPLETED:
         fields = {
-            "final_answer": row["final_answer"], "limited": row["limited"], "memory": row["memory"],
+            "final_answer": row["final_answer"],
+            "limited": row["limited"],
+            "memory": row["memory"],
             "memory_reasons": row["memory_reasons"],
-        }  # fmt: skip
+        }
         return Event(cursor, "done", _json(fields))
     return Event(cursor, "error", _json({"code": row["error_code"], "message": row["error_message"]}))
 

@@ -101,9 +101,10 @@ async def replay(
         )
     if row["lane"] != FINISHED:
         raise MaasError(
-            "not_finished", f"run {run_id} is {row['status']}, archive {row['archive_status']}; replay it when it is "
+            "not_finished",
+            f"run {run_id} is {row['status']}, archive {row['archive_status']}; replay it when it is "
             f"finished, `maas trace {run_id}` shows what it waits for",
-        )  # fmt: skip
+        )
     if (row["analysis_result"] or {}).get("answer") is not None:
         raise MaasError(
             "not_replayable", f"run {run_id} is a command about notes: no model was asked, there is nothing to replay"
@@ -112,9 +113,10 @@ async def replay(
     chosen = [stage for stage in reached if only in (None, stage)]
     if not chosen:
         raise MaasError(
-            "not_replayable", f"run {run_id} has nothing to replay for {only or 'any stage'}: it was not reached, or "
+            "not_replayable",
+            f"run {run_id} has nothing to replay for {only or 'any stage'}: it was not reached, or "
             f"its words were forgotten; what there is: {', '.join(reached) or 'nothing'}",
-        )  # fmt: skip
+        )
     replays = (_replay(_with_model(deps, stage, model), stages[stage], row, stage) for stage in chosen)
     return list(await asyncio.gather(*replays))
 
@@ -167,10 +169,18 @@ async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | No
     """The run as the stage saw it, with today's prompt; whether the prompt has changed, None if unknown; notes."""
     db, language = deps.db, await prompt_language(deps, row["assistant"])
     run = Run(
-        id=row["id"], attempt=row["attempt"], seq=row["seq"], kind=row["kind"], status=STATUS_OF[stage],
-        user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
-        conversation_id=row["conversation_id"], created_at=row["created_at"], as_of=row["analyzing_at"],
-    )  # fmt: skip
+        id=row["id"],
+        attempt=row["attempt"],
+        seq=row["seq"],
+        kind=row["kind"],
+        status=STATUS_OF[stage],
+        user_id=row["user_id"],
+        user_query=row["user_query"],
+        assistant=row["assistant"],
+        conversation_id=row["conversation_id"],
+        created_at=row["created_at"],
+        as_of=row["analyzing_at"],
+    )
     match stage:
         case "analyzer":
             return run, None, ("it searches what was known when the run began, in records that were not merged",)
@@ -186,10 +196,11 @@ async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | No
             prompts = await read_prompts(db, "FinalResponder", name, language=language)
             role = role_text(prompts, name)
             run = replace(
-                run, analysis=row["analysis_result"],
+                run,
+                analysis=row["analysis_result"],
                 draft=replace(draft, role=role, role_version=prompts["FinalResponder"].version),
                 payload=replace(payload, system=draft.system(role)),
-            )  # fmt: skip
+            )
             note = f"today's texts of FinalResponder and {name} stand in the recorded payload"
             return run, draft.system(role) != payload.system, (note,)
         case _:

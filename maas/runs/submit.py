@@ -95,9 +95,10 @@ def _unknown(messages: Sequence[ClientMessage], known: Sequence[bool]) -> tuple[
     """The messages that are not in memory. A known text counts only next to another: "Yes" is in many dialogues."""
     padded = [False, *known, False]
     return tuple(
-        message for n, message in enumerate(messages)
+        message
+        for n, message in enumerate(messages)
         if not (known[n] and (len(messages) == 1 or padded[n] or padded[n + 2]))
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +166,16 @@ class Submitter:
         if row is None:
             raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
         is_same = (
-            row["user_id"] == submission.user_id and row["user_query"] == submission.query
-            and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
+            row["user_id"] == submission.user_id
+            and row["user_query"] == submission.query
+            and row["assistant"] == submission.assistant
+            and row["conversation_id"] == submission.conversation_id
             and _without_span(row["metadata"]) == _without_span(submission.metadata)
             and row["mode"] == submission.mode
             and tuple(row["attachment_ids"]) == submission.attachment_ids
             and row["client_context"] == submission.context.to_json()
             and (submission.is_remembered or not row["is_remembered"])
-        )  # fmt: skip
+        )
         if not is_same:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
         return UUID(str(row["id"]))
@@ -180,10 +183,20 @@ class Submitter:
     async def find_repeated(self, submission: Submission) -> UUID | None:
         """The run of an identical request, of this caller and user, that is in flight or has just ended."""
         run_id: UUID | None = await self._db.value(
-            queries.repeated_run, submission.user_id, submission.caller, submission.source, submission.query,
-            submission.assistant, submission.conversation_id, submission.metadata, list(submission.attachment_ids),
-            submission.context.to_json(), submission.is_remembered, REPEAT_WINDOW_S, ENDED_WINDOW_S,
-        )  # fmt: skip
+            queries.repeated_run,
+            submission.user_id,
+            submission.caller,
+            submission.source,
+            submission.query,
+            submission.assistant,
+            submission.conversation_id,
+            submission.metadata,
+            list(submission.attachment_ids),
+            submission.context.to_json(),
+            submission.is_remembered,
+            REPEAT_WINDOW_S,
+            ENDED_WINDOW_S,
+        )
         return run_id
 
     async def _insert_one(self, run_id: UUID, submission: Submission) -> bool | MaasError:
@@ -195,14 +208,22 @@ class Submitter:
     async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:
         submissions = [submission for _, submission in items]
         rows = await self._db.rows(
-            queries.insert_runs, [run_id for run_id, _ in items], [s.user_id for s in submissions],
-            [s.query for s in submissions], [s.assistant for s in submissions],
+            queries.insert_runs,
+            [run_id for run_id, _ in items],
+            [s.user_id for s in submissions],
+            [s.query for s in submissions],
+            [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
-            [s.stored_metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
-            [s.idempotency_key for s in submissions], self.queue_limit,
-            [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions], [s.mode for s in submissions],
-            [s.context.to_json() for s in submissions], [s.is_remembered for s in submissions],
-        )  # fmt: skip
+            [s.stored_metadata for s in submissions],
+            [s.source for s in submissions],
+            [s.caller for s in submissions],
+            [s.idempotency_key for s in submissions],
+            self.queue_limit,
+            [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions],
+            [s.mode for s in submissions],
+            [s.context.to_json() for s in submissions],
+            [s.is_remembered for s in submissions],
+        )
         verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
 
@@ -243,9 +264,17 @@ async def list_runs(
     """Runs, newest first; `before` is created_at and id of the last run of the previous page."""
     at, last = before or (None, None)
     filters = (
-        only.user_id, only.status, at, last, limit, only.kind, only.conversation_id, only.assistant, only.since,
+        only.user_id,
+        only.status,
+        at,
+        last,
+        limit,
+        only.kind,
+        only.conversation_id,
+        only.assistant,
+        only.since,
         only.until,
-    )  # fmt: skip
+    )
     if only.text is None:
         rows = await db.rows(queries.list_runs, *filters)
     else:
@@ -318,11 +347,23 @@ async def read_answer(db: Database, run_id: UUID) -> RunAnswer:
     if row is None:
         raise not_found(run_id)
     return RunAnswer(
-        run_id, Status(row["status"]), row["assistant"], row["conversation_id"], row["created_at"],
-        row["final_answer"] or "", row["finish"] == "length", row["error_code"], row["error_message"],
-        tuple(row["sources"] or ()), tuple(row["degraded"]), cast(Literal["budget", "stopped"] | None, row["limited"]),
-        cast(MemoryState, row["memory"]), tuple(row["memory_reasons"]), tuple(row["actions"] or ()), _usage(row),
-    )  # fmt: skip
+        run_id,
+        Status(row["status"]),
+        row["assistant"],
+        row["conversation_id"],
+        row["created_at"],
+        row["final_answer"] or "",
+        row["finish"] == "length",
+        row["error_code"],
+        row["error_message"],
+        tuple(row["sources"] or ()),
+        tuple(row["degraded"]),
+        cast(Literal["budget", "stopped"] | None, row["limited"]),
+        cast(MemoryState, row["memory"]),
+        tuple(row["memory_reasons"]),
+        tuple(row["actions"] or ()),
+        _usage(row),
+    )
 
 
 async def list_assistants(db: Database, name: str | None = None) -> dict[str, datetime]:

@@ -83,9 +83,16 @@ async def insert_task(
         raise MaasError("invalid_request", "steps: hold NUL, half a surrogate pair or more than 100 levels")
     try:
         row = await db.row(
-            queries.insert_task, user_id, title, fields, parent_run_id, assistant, conversation_id, is_approved,
+            queries.insert_task,
+            user_id,
+            title,
+            fields,
+            parent_run_id,
+            assistant,
+            conversation_id,
+            is_approved,
             (limits or TaskLimits()).to_json(),
-        )  # fmt: skip
+        )
     except (asyncpg.InvalidParameterValueError, asyncpg.CheckViolationError) as error:
         raise MaasError("invalid_request", str(error)) from error
     except asyncpg.ForeignKeyViolationError as error:

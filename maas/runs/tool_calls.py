@@ -27,9 +27,19 @@ async def list_assistant_tools(db: Database, assistant: str) -> list[dict[str, A
 
 
 async def insert_call(
-    db: Database, user_id: UUID, assistant: str, tool: str, arguments: Mapping[str, Any], *, mode: Mode | None,
-    account: str | None, source: str, caller: str, key: str | None, queue_limit: int | None,
-) -> UUID:  # fmt: skip
+    db: Database,
+    user_id: UUID,
+    assistant: str,
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    mode: Mode | None,
+    account: str | None,
+    source: str,
+    caller: str,
+    key: str | None,
+    queue_limit: int | None,
+) -> UUID:
     """Insert the run of a call; its answer is what a model would read of the result, as JSON.
 
     `mode` None stands for that of the assistant. Raises MaasError: `invalid_request`, `unknown_assistant`,
@@ -39,9 +49,18 @@ async def insert_call(
         raise MaasError("invalid_request", "arguments: hold NUL, half a surrogate pair or more than 100 levels")
     try:
         row = await db.row(
-            queries.insert_call, user_id, assistant, tool, dict(arguments), mode, account, source, caller, key,
+            queries.insert_call,
+            user_id,
+            assistant,
+            tool,
+            dict(arguments),
+            mode,
+            account,
+            source,
+            caller,
+            key,
             queue_limit,
-        )  # fmt: skip
+        )
     except asyncpg.InvalidParameterValueError as error:
         raise MaasError("invalid_request", str(error)) from error
     if row is None:

@@ -112,13 +112,15 @@ class UserEventStream:
         cursors = [read.cursor for read in reads]
         lasts = [cursor.last if cursor else None for cursor in cursors]
         rows = await self._db.rows(
-            queries.follow_users, [read.user_id for read in reads],
+            queries.follow_users,
+            [read.user_id for read in reads],
             [cursor.next_xid if cursor else None for cursor in cursors],
             [_array(cursor.in_flight if cursor else ()) for cursor in cursors],
-            [last[0] if last else None for last in lasts], [last[1] if last else None for last in lasts],
+            [last[0] if last else None for last in lasts],
+            [last[1] if last else None for last in lasts],
             [_array(read.run_ids) for read in reads],
             [None if read.is_thorough else 1 if read.cursor is None else NEWEST_RUNS for read in reads],
-        )  # fmt: skip
+        )
         rows_of: list[list[queries.FollowUsersRow]] = [[] for _ in reads]
         for row in rows:
             rows_of[row["place"] - 1].append(row)
@@ -141,9 +143,13 @@ def to_page(cursor: UserCursor | None, rows: Sequence[queries.FollowUsersRow]) -
 
 def _data(row: queries.FollowUsersRow) -> str:
     fields = {
-        "request_id": row["id"], "conversation_id": row["conversation_id"], "kind": row["kind"],
-        "status": row["status"], "archive_status": row["archive_status"], "at": row["updated_at"].isoformat(),
-    }  # fmt: skip
+        "request_id": row["id"],
+        "conversation_id": row["conversation_id"],
+        "kind": row["kind"],
+        "status": row["status"],
+        "archive_status": row["archive_status"],
+        "at": row["updated_at"].isoformat(),
+    }
     return json.dumps(fields, default=str)
 
 

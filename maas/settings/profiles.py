@@ -16,18 +16,26 @@ _FACTORS = {"b": 1e9, "m": 1e6}
 
 # Times in seconds; an attempt of a model at home may take all the time that its stage has.
 _AT_HOME: dict[str, object] = {
-    "analyzer_timeout": 60.0, "assembler_timeout": 60.0, "archivist_timeout": 240.0, "responder_timeout": 600.0,
-    "openai_wait": 600.0, "fast_path": True,
-}  # fmt: skip
+    "analyzer_timeout": 60.0,
+    "assembler_timeout": 60.0,
+    "archivist_timeout": 240.0,
+    "responder_timeout": 600.0,
+    "openai_wait": 600.0,
+    "fast_path": True,
+}
 PROFILES: Mapping[ProfileName, Mapping[str, object]] = {
     "cloud": {},
     "local": _AT_HOME,
     # A small model answers, and rules do what it does worse than they; it reads and writes no more than it can in time.
     "small": {
-        **_AT_HOME, "analyzer_model": BUILTIN_MODEL, "assembler_model": BUILTIN_MODEL, "archivist_model": BUILTIN_MODEL,
-        "payload_tokens": 2500, "max_tokens": 700,
+        **_AT_HOME,
+        "analyzer_model": BUILTIN_MODEL,
+        "assembler_model": BUILTIN_MODEL,
+        "archivist_model": BUILTIN_MODEL,
+        "payload_tokens": 2500,
+        "max_tokens": 700,
     },
-}  # fmt: skip
+}
 
 
 def choose_profile(model: str, openai_base_url: str | None) -> ProfileName:

@@ -17,11 +17,18 @@ from maas.settings.plugins import PluginSettings
 from maas.settings.sources import PREFIX
 
 ORCHESTRATOR_SECRETS = (
-    "openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers", "models",
-)  # fmt: skip
+    "openai_api_key",
+    "gemini_api_key",
+    "anthropic_api_key",
+    "mcp_servers",
+    "models",
+)
 OTHER_VARIABLES = {  # of clients, and between our processes
-    "MAAS_URL", "MAAS_API_KEY", "MAAS_MCP_USER", "MAAS_PARENT_PID",
-}  # fmt: skip
+    "MAAS_URL",
+    "MAAS_API_KEY",
+    "MAAS_MCP_USER",
+    "MAAS_PARENT_PID",
+}
 
 
 def variables() -> dict[str, str]:

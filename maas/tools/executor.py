@@ -77,7 +77,7 @@ class WriteLedger(Protocol):
 
     async def begin(
         self, call: ToolCall, tool: Tool, digest: str, arguments: Mapping[str, Any]
-    ) -> dict[str, Any] | None:  # fmt: skip
+    ) -> dict[str, Any] | None:
         """Return None if the write is to be made now, else the body to use instead."""
         ...
 

@@ -49,16 +49,22 @@ class ToolLedger:
 
     async def begin(
         self, call: ToolCall, tool: Tool, digest: str, arguments: Mapping[str, Any]
-    ) -> dict[str, Any] | None:  # fmt: skip
+    ) -> dict[str, Any] | None:
         """Record a write before it is made; `digest` is the fingerprint of the call.
 
         Returns None if the write is to be made now. Otherwise returns the body to use instead: the stored result, or
         `in_doubt` for a write that an earlier owner began and did not finish.
         """
         row = await self._db.row(
-            queries.begin_tool, *self._run, call.id, tool.name, digest, tool.effect, tool.is_idempotent,
+            queries.begin_tool,
+            *self._run,
+            call.id,
+            tool.name,
+            digest,
+            tool.effect,
+            tool.is_idempotent,
             await _diagnostic(arguments),
-        )  # fmt: skip
+        )
         assert row is not None
         match row["verdict"]:
             case "run":
@@ -95,7 +101,7 @@ class ToolLedger:
         given, shown = await _diagnostic(arguments.values), await _diagnostic(result.body)
         if not await self._db.value(
             queries.note_read, *self._run, result.call.id, tool.name, digest, status, ms, given, shown, result.documents
-        ):  # fmt: skip
+        ):
             raise LostRun
 
 
@@ -177,10 +183,13 @@ class CallLog:
         await self._events.emit(
             EventType.TOOL_RESULT,
             {
-                "call_id": result.call.id, "tool": result.call.name, "success": result.is_success,
-                "error_code": result.code, "latency_ms": result.body["_meta"]["latency_ms"],
+                "call_id": result.call.id,
+                "tool": result.call.name,
+                "success": result.is_success,
+                "error_code": result.code,
+                "latency_ms": result.body["_meta"]["latency_ms"],
             },
-        )  # fmt: skip
+        )
 
     async def record_quietly(self, result: ToolResult) -> None:
         """Record a result that no follower of the run hears of: that of a call which no model made."""
@@ -193,18 +202,29 @@ class CallLog:
         assert result.tool is not None and result.arguments is not None
         tool, arguments = result.tool, result.arguments.values
         row = await self._db.row(
-            queries.propose_action, self._run.id, _call_key(result.call), tool.name, arguments, tool.effect,
-            tool.version, result.agent or tool.domain, self._number(result.call), result.arguments.wording or {},
-        )  # fmt: skip
+            queries.propose_action,
+            self._run.id,
+            _call_key(result.call),
+            tool.name,
+            arguments,
+            tool.effect,
+            tool.version,
+            result.agent or tool.domain,
+            self._number(result.call),
+            result.arguments.wording or {},
+        )
         assert row is not None
         self._run.log.waiting = self._run.log.waiting or "run"
         await self._events.emit(
             EventType.APPROVAL_REQUIRED,
             {
-                "action_id": str(row["id"]), "fingerprint": row["fingerprint"], "tool": tool.name,
-                "arguments": arguments, "reason": result.body["reason"],
+                "action_id": str(row["id"]),
+                "fingerprint": row["fingerprint"],
+                "tool": tool.name,
+                "arguments": arguments,
+                "reason": result.body["reason"],
             },
-        )  # fmt: skip
+        )
 
     def _number(self, call: ToolCall) -> int:
         """The number of the call in the run, from 1, in the order in which the model made its calls."""

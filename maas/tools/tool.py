@@ -211,9 +211,23 @@ def tool(
         description = inspect.cleandoc(function.__doc__ or "")
         timeout_s = DEFAULT_TIMEOUT_S.get(effect, MAX_TIMEOUT_S) if timeout is None else timeout
         return Tool(
-            tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason, needs=needs,
-            verify=verify, prepare=prepare, wording=wording or Wording(), preview=preview, event=event,
-        )  # fmt: skip
+            tool_name,
+            domain,
+            description,
+            effect,
+            handle,
+            model,
+            {},
+            timeout_s,
+            idempotent,
+            reason,
+            needs=needs,
+            verify=verify,
+            prepare=prepare,
+            wording=wording or Wording(),
+            preview=preview,
+            event=event,
+        )
 
     return declare
 

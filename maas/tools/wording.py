@@ -62,7 +62,7 @@ class Preview:
 
 def stored_wording(
     name: str, wording: Wording, description: str, reason: str, preview: Preview | None
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The wording of a call as JSON, for the row of the action that waits."""
     verbs, objects = subject_words(name)
     stored: dict[str, Any] = {
@@ -88,13 +88,14 @@ def subject_of(wording: Mapping[str, Any], arguments: Mapping[str, Any]) -> Subj
     values = [wording.get("object"), *arguments.values(), *(new for _, _, new in changes)]
     old = [old for _, old, _ in changes]
     return Subject(
-        tuple(wording.get("verbs") or ()), tuple(wording.get("objects") or ()),
+        tuple(wording.get("verbs") or ()),
+        tuple(wording.get("objects") or ()),
         tuple(name for one in values for name in names_of(one)),
         tuple(said for one in old for said in (*names_of(one), *amounts_of(one), *times_of(one))),
         tuple(said for one in values for said in amounts_of(one)),
         tuple(said for one in values for said in times_of(one)),
         tuple(said for one in (*values, *old) for said in currencies_of(one)),
-    )  # fmt: skip
+    )
 
 
 def _first_line(text: str) -> str:

@@ -260,10 +260,12 @@ OBJECTS: Mapping[str, frozenset[str]] = {
         "им всем; "
         "всем им; клиентам; по всему списку; to the clients; to the customers; to clients; to customers"
     ),
-    "campaign": phrases("campaign; ads; ad; advertising; promo; кампанию; кампания; рекламу; реклама; "
-    "рекламную кампанию; компанию; рк"),
-    "post": phrases("post; article; publication; story; piece; entry; пост; публикацию; статью; запись; новость; "
-    "постик; текст"),
+    "campaign": phrases(
+        "campaign; ads; ad; advertising; promo; кампанию; кампания; рекламу; реклама; рекламную кампанию; компанию; рк"
+    ),
+    "post": phrases(
+        "post; article; publication; story; piece; entry; пост; публикацию; статью; запись; новость; постик; текст"
+    ),
     "meeting": phrases(
         "meeting; event; appointment; call; that time; this time; the time; that day; the day; that slot; "
         "invite; invitation; slot; in the calendar; in my calendar; "
@@ -273,8 +275,9 @@ OBJECTS: Mapping[str, frozenset[str]] = {
         "в календарь; в календаре; звонок; митинг; совещание; в расписание; приглашение; приглашения; слот; "
         "встречку"
     ),
-    "budget": phrases("budget; daily budget; spend; limit; the amount; бюджет; дневной бюджет; лимит; сумму; "
-    "бюджетик; ставку"),
+    "budget": phrases(
+        "budget; daily budget; spend; limit; the amount; бюджет; дневной бюджет; лимит; сумму; бюджетик; ставку"
+    ),
     "adset": phrases("ad set; adset; ad group; ads; группу; группу объявлений; адсет; объявления"),
     "direction": phrases("direction; направление"),
     "creative": phrases("creative; ad; ads; video; креатив; ролик; объявление; объявления; видео"),
@@ -287,7 +290,7 @@ OBJECTS: Mapping[str, frozenset[str]] = {
     "order": phrases("order; purchase; заказ; покупку"),
     "account": phrases("account; profile; аккаунт; профиль; учетную запись"),
     "status": phrases("status; stage; статус; этап; стадию"),
-}  # fmt: skip
+}
 # Parts of a tool's name -> what it does and what it works on. Names of tools that say nothing of themselves use it.
 NAMED_VERBS: Mapping[str, tuple[str, ...]] = {
     "send": ("send",), "mail": ("send",), "forward": ("send",), "reply": ("send",), "broadcast": ("send", "broadcast"),

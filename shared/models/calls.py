@@ -93,11 +93,20 @@ async def complete(
     source = sources[attempt_timeout >= budget] or ATTEMPT_SETTING
     stream = None if listener is None else _Stream(model, request, listener, attempt_timeout, pace, source)
     reply, attempts_made = await repeat(
-        model, stream.call if stream else partial(model.complete, request), budget=budget,
-        attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream else None,
-        first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter, is_patient=is_patient, sources=sources,
+        model,
+        stream.call if stream else partial(model.complete, request),
+        budget=budget,
+        attempt_timeout=attempt_timeout,
+        attempts=attempts,
+        cut=stream.cut if stream else None,
+        first_delay=first_delay,
+        sleep=sleep,
+        clock=clock,
+        jitter=jitter,
+        is_patient=is_patient,
+        sources=sources,
         breaker=breaker or _breaker(model, request.role, clock, breaker_failures),
-    )  # fmt: skip
+    )
     return Completion(reply, attempts_made)
 
 
@@ -149,9 +158,11 @@ class _Stream:
     def _deadline(self, text_began_at: float | None, tokens: float, now: float) -> float | None:
         """Return when the next piece must be there, by the clock of the event loop; None for no limit."""
         if text_began_at is None:
-            return None if self.pace.first_token_s is None else asyncio.get_running_loop().time() + (
-                self.pace.first_token_s
-            )  # fmt: skip
+            return (
+                None
+                if self.pace.first_token_s is None
+                else asyncio.get_running_loop().time() + (self.pace.first_token_s)
+            )
         if self.pace.tokens_per_s is None:
             return None
         due_at = text_began_at + PACE_GRACE_S + tokens / self.pace.tokens_per_s
@@ -161,9 +172,10 @@ class _Stream:
         name = spec_of(self.model)
         if has_text:
             return ModelError(
-                "too_slow", f"{name} wrote fewer than {self.pace.tokens_per_s:g} tokens a second and was cut off "
+                "too_slow",
+                f"{name} wrote fewer than {self.pace.tokens_per_s:g} tokens a second and was cut off "
                 "(tokens_per_second in MAAS_MODELS)",
-            )  # fmt: skip
+            )
         seconds = self.pace.first_token_s
         cause = f"{name} gave no first token within {seconds:g} s (first_token_timeout in MAAS_MODELS)"
         return ModelError("timeout", cause, retryable=True)
@@ -176,9 +188,10 @@ class _Stream:
             return no_answer(self.model, limit)
         name = spec_of(self.model)
         return ModelError(
-            "too_slow", f"{name} was still answering after {round(limit, 2):g} s and was cut off; raise {self.source} "
+            "too_slow",
+            f"{name} was still answering after {round(limit, 2):g} s and was cut off; raise {self.source} "
             "or lower MAAS_MAX_TOKENS",
-        )  # fmt: skip
+        )
 
 
 def fingerprint(model: Model, request: Request) -> str:
@@ -189,10 +202,17 @@ def fingerprint(model: Model, request: Request) -> str:
     texts = [request.system or "", *(message.text for message in request.messages)]
     raw_texts = [text.encode("utf-8", "replace") for text in texts]
     parts = [
-        model.provider, model.name, request.system is None, [_hashable(one) for one in request.messages],
-        request.json_schema, request.temperature, request.max_tokens, [asdict(tool) for tool in request.tools],
-        request.tool_choice, list(map(len, raw_texts)),
-    ]  # fmt: skip
+        model.provider,
+        model.name,
+        request.system is None,
+        [_hashable(one) for one in request.messages],
+        request.json_schema,
+        request.temperature,
+        request.max_tokens,
+        [asdict(tool) for tool in request.tools],
+        request.tool_choice,
+        list(map(len, raw_texts)),
+    ]
     digest = sha256(json.dumps(parts, ensure_ascii=False, default=str, sort_keys=True).encode("utf-8", "replace"))
     for raw in raw_texts:  # as they are: to write a prompt as JSON takes longer than to hash it
         digest.update(raw)
@@ -217,9 +237,12 @@ RecordImage = Callable[[ImageModel, int, float, ModelError | None], None]
 
 
 async def draw(
-    images: ImageModels | None, prompt: str, photo: Image | None, timeout: float,
+    images: ImageModels | None,
+    prompt: str,
+    photo: Image | None,
+    timeout: float,
     record: RecordImage = lambda model, attempts, seconds, error: None,
-) -> Image:  # fmt: skip
+) -> Image:
     """Generate an image within `timeout` seconds, all attempts of both models; it decodes and holds no metadata.
 
     If there is a fallback, each model gets half of the time; a faulty request (`bad_request`) is not repeated.
@@ -242,7 +265,7 @@ async def draw(
 
 async def _draw(
     model: ImageModel, prompt: str, photo: Image | None, budget: float, delay: float, record: RecordImage
-) -> Image:  # fmt: skip
+) -> Image:
     call = partial(model.draw, prompt, photo)
     began = time.monotonic()
     try:

@@ -163,10 +163,16 @@ class OpenAIModel(_OpenAI):
 
     def _tools(self, request: Request) -> list[dict[str, Any]]:
         return [
-            {"type": "function", "function": {"name": tool.name, "description": tool.description,
-                                              "parameters": self._schema(tool.parameters) or NO_ARGUMENTS}}
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": self._schema(tool.parameters) or NO_ARGUMENTS,
+                },
+            }
             for tool in request.tools
-        ]  # fmt: skip
+        ]
 
     def _messages(self, request: Request, system: str) -> list[dict[str, Any]]:
         messages = [{"role": "system", "content": clean(system)}] if system else []

@@ -16,13 +16,17 @@ _CAUSES: dict[Cause, re.Pattern[str]] = {
     "missing": re.compile(r"not found|no models? loaded|model is unloaded|does not exist", re.IGNORECASE),
 }
 _START = {
-    "ollama": "ollama serve", "lmstudio": "lms server start", "llama": "llama-server -m FILE.gguf",
+    "ollama": "ollama serve",
+    "lmstudio": "lms server start",
+    "llama": "llama-server -m FILE.gguf",
     "vllm": "vllm serve {name}",
-}  # fmt: skip
+}
 _MISSING = {
-    "ollama": "ollama pull {name}", "lmstudio": "lms load {name} (lms ls lists what is downloaded)",
-    "llama": "start llama-server with it, or name the model that it has", "vllm": "vllm serve {name}",
-}  # fmt: skip
+    "ollama": "ollama pull {name}",
+    "lmstudio": "lms load {name} (lms ls lists what is downloaded)",
+    "llama": "start llama-server with it, or name the model that it has",
+    "vllm": "vllm serve {name}",
+}
 _CONTEXT = {
     "ollama": "start Ollama with OLLAMA_CONTEXT_LENGTH=16384",
     "lmstudio": "load it with a larger window: lms load {name} --context-length 16384",

@@ -166,9 +166,13 @@ class Breaker:
     """
 
     def __init__(
-        self, model: str, role: str, clock: Callable[[], float] = time.monotonic,
-        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable, failures: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        model: str,
+        role: str,
+        clock: Callable[[], float] = time.monotonic,
+        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable,
+        failures: int = 1,
+    ) -> None:
         self._model = model
         self._role = role
         self._clock = clock
@@ -303,9 +307,13 @@ async def repeat(
                     if not error.retryable or tries >= attempts or guarded.is_probe or clock() + delay >= end:
                         raise
                     _log.warning(
-                        "model_call_retried", provider=model.provider, model=model.name, code=error.code,
-                        attempts=tries, pause=round(delay, 3),
-                    )  # fmt: skip
+                        "model_call_retried",
+                        provider=model.provider,
+                        model=model.name,
+                        code=error.code,
+                        attempts=tries,
+                        pause=round(delay, 3),
+                    )
                 await sleep(delay)
     except ModelError as error:
         error.attempts = attempts_made

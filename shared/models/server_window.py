@@ -31,9 +31,13 @@ class WindowReader:
     """
 
     def __init__(
-        self, http: httpx2.AsyncClient, base_url: str, name: str, kind: Kind | None,
+        self,
+        http: httpx2.AsyncClient,
+        base_url: str,
+        name: str,
+        kind: Kind | None,
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._http = http
         self._root = base_url.rstrip("/").removesuffix("/v1").rstrip("/")
         self._name = name

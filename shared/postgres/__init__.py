@@ -240,9 +240,18 @@ def _spawn(folder: DataDir, bin_dir: Path | None, on_note: Callable[[str], None]
     """Start a supervisor; False if another one holds the folder. Raises MaasError."""
     binaries = find_binaries(bin_dir, folder.account, on_note)
     command = [
-        sys.executable, "-P", "-S", "-m", "shared.postgres.supervisor",
-        "--home", str(folder.home), "--bin-dir", str(binaries.folder), "--major", str(binaries.major),
-    ]  # fmt: skip
+        sys.executable,
+        "-P",
+        "-S",
+        "-m",
+        "shared.postgres.supervisor",
+        "--home",
+        str(folder.home),
+        "--bin-dir",
+        str(binaries.folder),
+        "--major",
+        str(binaries.major),
+    ]
     if folder.account.switch:
         command += ["--uid", str(folder.account.uid), "--gid", str(folder.account.gid)]
     done = subprocess.run(

@@ -96,10 +96,22 @@ class Cluster:
         for stale in socket_dir.glob(".s.PGSQL.*"):
             stale.unlink(missing_ok=True)
         return [
-            str(self.bin_dir / "postgres"), "-D", str(self.data), "-p", str(port),
-            "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={socket_dir}",
-            "-c", "unix_socket_permissions=0700", "-c", "logging_collector=off", "-c", "log_destination=stderr",
-        ]  # fmt: skip
+            str(self.bin_dir / "postgres"),
+            "-D",
+            str(self.data),
+            "-p",
+            str(port),
+            "-c",
+            "listen_addresses=127.0.0.1",
+            "-c",
+            f"unix_socket_directories={socket_dir}",
+            "-c",
+            "unix_socket_permissions=0700",
+            "-c",
+            "logging_collector=off",
+            "-c",
+            "log_destination=stderr",
+        ]
 
     def ready_pid(self) -> int | None:
         """Return the process id of the server if it reports that it accepts connections."""
@@ -157,9 +169,19 @@ class Cluster:
             else ["--locale-provider=libc", "--locale=C.UTF-8"]
         )
         self._run(
-            "initdb", "-D", str(part / "data"), "-U", USER, "--encoding=UTF8", *locale, "--data-checksums",
-            "--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={part / 'password'}", "--no-instructions",
-        )  # fmt: skip
+            "initdb",
+            "-D",
+            str(part / "data"),
+            "-U",
+            USER,
+            "--encoding=UTF8",
+            *locale,
+            "--data-checksums",
+            "--auth-local=trust",
+            "--auth-host=scram-sha-256",
+            f"--pwfile={part / 'password'}",
+            "--no-instructions",
+        )
 
     def _run(self, program: str, *arguments: str, stdin: str = "") -> None:
         done = subprocess.run(

@@ -7,9 +7,17 @@ from typing import Literal, NamedTuple
 from shared.errors import MaasError
 
 ErrorCode = Literal[
-    "unreachable", "timeout", "unauthorized", "forbidden", "not_found", "rate_limited", "invalid", "unavailable",
-    "bad_reply", "conflict",
-]  # fmt: skip
+    "unreachable",
+    "timeout",
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "rate_limited",
+    "invalid",
+    "unavailable",
+    "bad_reply",
+    "conflict",
+]
 
 
 class Vendor(NamedTuple):
@@ -27,9 +35,13 @@ class VendorError(MaasError):
     """
 
     def __init__(
-        self, vendor: str, code: ErrorCode, message: str, retry_after: float | None = None,
+        self,
+        vendor: str,
+        code: ErrorCode,
+        message: str,
+        retry_after: float | None = None,
         is_outcome_unknown: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(code, message)
         self.vendor = vendor
         self.retry_after = retry_after

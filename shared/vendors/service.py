@@ -42,9 +42,15 @@ _SENTENCES: Mapping[ErrorCode, str] = {
     "conflict": "{} is serving another program instead of this one",
 }
 _OF_STATUS: Mapping[int, ErrorCode] = {
-    401: "unauthorized", 402: "forbidden", 403: "forbidden", 404: "not_found", 408: "timeout", 409: "conflict",
-    410: "not_found", 429: "rate_limited",
-}  # fmt: skip
+    401: "unauthorized",
+    402: "forbidden",
+    403: "forbidden",
+    404: "not_found",
+    408: "timeout",
+    409: "conflict",
+    410: "not_found",
+    429: "rate_limited",
+}
 # What went wrong, from the special to the general, and whether the request may have arrived.
 _FAILURES: Sequence[tuple[type[Exception], tuple[ErrorCode, str, bool]]] = (
     (httpx2.ConnectError, ("unreachable", "no connection was made", False)),
@@ -115,19 +121,30 @@ class Service:
     """
 
     def __init__(
-        self, http: httpx2.AsyncClient, vendor: Vendor, base_url: str, header: tuple[str, str] | None,
-        secret: str | None, read_refusal: Callable[[int, Mapping[str, str], Any], Refusal],
+        self,
+        http: httpx2.AsyncClient,
+        vendor: Vendor,
+        base_url: str,
+        header: tuple[str, str] | None,
+        secret: str | None,
+        read_refusal: Callable[[int, Mapping[str, str], Any], Refusal],
         limits: Limits = DEFAULT_LIMITS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._http, self._vendor, self._limits = http, vendor, limits
         self._base_url = base_url.rstrip("/")
         self._header, self._secret = header, secret
         self._read_refusal = read_refusal
 
     async def read(
-        self, path: str, parse: Callable[[Any], T], *, params: Params = (), method: str = "GET",
-        json: Mapping[str, Any] | None = None, read_s: float | None = None,
-    ) -> T:  # fmt: skip
+        self,
+        path: str,
+        parse: Callable[[Any], T],
+        *,
+        params: Params = (),
+        method: str = "GET",
+        json: Mapping[str, Any] | None = None,
+        read_s: float | None = None,
+    ) -> T:
         """Return `parse` of the JSON value of the reply, None for an empty one. Raises VendorError.
 
         `read_s` replaces the limit of waiting for the reply, in seconds, and is added to that of all attempts.
@@ -141,9 +158,15 @@ class Service:
         return await self._call(_Request("GET", path, (), is_file=True), lambda content: content, is_write=False)
 
     async def write(
-        self, method: str, path: str, parse: Callable[[Any], T], *, json: Mapping[str, Any] | None = None,
-        form: Mapping[str, str] | None = None, files: Files | None = None,
-    ) -> T:  # fmt: skip
+        self,
+        method: str,
+        path: str,
+        parse: Callable[[Any], T],
+        *,
+        json: Mapping[str, Any] | None = None,
+        form: Mapping[str, str] | None = None,
+        files: Files | None = None,
+    ) -> T:
         """Send a change once and return `parse` of the reply, as `read`. Raises VendorError."""
         return await self._call(_Request(method, path, (), json, form, files), parse, is_write=True)
 
@@ -180,14 +203,17 @@ class Service:
                     error.code == "unreachable" and not error.is_outcome_unknown
                     if is_write
                     else error.code in _REPEATED_READS
-                )  # fmt: skip
+                )
                 is_too_long = pause_s > limits.max_pause_s or clock() + pause_s >= end
                 if not is_safe or is_too_long or attempts >= limits.attempts:
                     raise
                 _log.warning(
-                    "vendor_call_retried", vendor=self._vendor.key, code=error.code, attempts=attempts,
+                    "vendor_call_retried",
+                    vendor=self._vendor.key,
+                    code=error.code,
+                    attempts=attempts,
                     pause=round(pause_s, 3),
-                )  # fmt: skip
+                )
             await asyncio.sleep(pause_s)
 
     def _check_configuration(self) -> None:
@@ -210,10 +236,17 @@ class Service:
         timeout = httpx2.Timeout(request.read_s or self._limits.read_s, connect=self._limits.connect_s)
         try:
             async with self._http.stream(
-                request.method, self._base_url + request.path, params=list(request.params) or None, json=request.json,
-                data=request.form, files=request.files, headers=headers, timeout=timeout, follow_redirects=False,
+                request.method,
+                self._base_url + request.path,
+                params=list(request.params) or None,
+                json=request.json,
+                data=request.form,
+                files=request.files,
+                headers=headers,
+                timeout=timeout,
+                follow_redirects=False,
                 extensions={LIMIT_EXTENSION: self._limits.max_bytes, FILE_EXTENSION: request.is_file},
-            ) as response:  # fmt: skip
+            ) as response:
                 content = await self._body(response)
         except (httpx2.TransportError, httpx2.DecodingError, httpx2.InvalidURL) as error:
             code, cause, may_have_arrived = next(what for kind, what in _FAILURES if isinstance(error, kind))

@@ -71,8 +71,10 @@ def reply(stack: Stack, page: Page, text: str) -> None:
     conversation = urlsplit(page.url).path.rpartition("/")[2]
     stack.rows(
         "update chat_messages set content = %s where id = (select id from chat_messages where conversation_id = %s"
-        " and role = 'assistant' order by created_at desc limit 1)", text, conversation,
-    )  # fmt: skip
+        " and role = 'assistant' order by created_at desc limit 1)",
+        text,
+        conversation,
+    )
 
 
 def test_an_answer_and_the_words_it_came_from(stack: Stack, visit: Visitor, word: str) -> None:
@@ -275,8 +277,10 @@ def propose(stack: Stack, page: Page, text: str) -> str:
     (row,) = stack.rows(
         "select maas_propose_action(r.id, %s, 'wipe', jsonb_build_object('text', %s::text), 'dangerous', t.version)"
         " as id from pipeline_runs r, tools t where conversation_id = %s and t.name = 'wipe' order by seq desc limit 1",
-        text, text, conversation,
-    )  # fmt: skip
+        text,
+        text,
+        conversation,
+    )
     return str(row["id"])
 
 

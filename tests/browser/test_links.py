@@ -24,8 +24,11 @@ def long_conversation(stack: Stack, user: UUID | str = LOCAL_USER) -> tuple[str,
         " select %s, %s, run, role, what || ' ' || n || '.' || repeat(' And so on.', n %% 40),"
         "   now() - interval '1 day' + make_interval(mins => n, secs => later)"
         " from said, (values ('user', 'Question', 0), ('assistant', 'Answer', 1)) as v (role, what, later))"
-        " select run from said order by n", EXCHANGES, opened, user,
-    )  # fmt: skip
+        " select run from said order by n",
+        EXCHANGES,
+        opened,
+        user,
+    )
     return opened, [str(row["run"]) for row in rows]
 
 

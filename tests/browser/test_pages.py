@@ -17,8 +17,20 @@ from tests.browser.conftest import Visitor, shot
 from tests.browser.test_chat import wait_for_answers
 from tests.stack import Stack
 
-PLACES = ("", "history", "memory", "profile", "admin", "admin/runs", "admin/prompts", "admin/prompts/FinalResponder",
-          "admin/memories", "admin/users", "admin/keys", "admin/audit")  # fmt: skip
+PLACES = (
+    "",
+    "history",
+    "memory",
+    "profile",
+    "admin",
+    "admin/runs",
+    "admin/prompts",
+    "admin/prompts/FinalResponder",
+    "admin/memories",
+    "admin/users",
+    "admin/keys",
+    "admin/audit",
+)
 WIDTHS = (360, 768, 1440)
 SERIOUS = ("serious", "critical")
 TOO_LATE = "2026-01-05 12:00+00"
@@ -28,8 +40,11 @@ def insert_runs(stack: Stack, count: int, word: str, answer: str = "Yes.") -> li
     """Answered requests of the user of this machine, outside of conversations."""
     rows = stack.rows(
         "insert into pipeline_runs (user_id, user_query) select %s, %s || ' ' || n from generate_series(1, %s) n"
-        " returning id", LOCAL_USER, word, count,
-    )  # fmt: skip
+        " returning id",
+        LOCAL_USER,
+        word,
+        count,
+    )
     ids = [row["id"] for row in rows]
     stack.wait_archived(*ids, seconds=60)
     stack.rows("update pipeline_runs set final_answer = %s where id = any(%s)", answer, ids)
@@ -40,8 +55,11 @@ def test_history_loads_more_and_finds_words_of_answers(stack: Stack, visit: Visi
     ids = insert_runs(stack, 60, word)
     found = uuid4().hex[:12]
     stack.rows("update pipeline_runs set final_answer = %s where id = %s", f"It is {found}.", ids[0])
-    stack.rows("update raw_logs set content = %s where run_id = %s and message_type = 'assistant_response'",
-               f"It is {found}.", ids[0])  # fmt: skip
+    stack.rows(
+        "update raw_logs set content = %s where run_id = %s and message_type = 'assistant_response'",
+        f"It is {found}.",
+        ids[0],
+    )
     page = visit("history")
     rows = page.locator("[data-run]")
     expect(rows.first).to_be_visible()
@@ -145,9 +163,7 @@ def serious_violations(page: Page) -> list[Any]:
 
 
 @pytest.mark.parametrize(("language", "scheme"), [("en-US", "light"), ("ru-RU", "dark")])
-def test_pages_fit_every_screen_and_keep_nobody_out(
-    stack: Stack, visit: Visitor, language: str, scheme: str
-) -> None:  # fmt: skip
+def test_pages_fit_every_screen_and_keep_nobody_out(stack: Stack, visit: Visitor, language: str, scheme: str) -> None:
     """Each page is opened once; its window is then made as wide as those of phones, tablets and screens."""
     page = visit(locale=language, color_scheme=scheme)
     page.locator("textarea").fill("I like tea.")

@@ -45,8 +45,10 @@ def test_a_person_signs_in_asks_and_copies(stack: Stack, page: Page) -> None:
     email = new_email()
     page.goto(f"http://{HOST}:{stack.port}/ui/")
     assert page.evaluate("[isSecureContext, typeof crypto.randomUUID, typeof navigator.clipboard]") == [
-        False, "undefined", "undefined",
-    ]  # fmt: skip
+        False,
+        "undefined",
+        "undefined",
+    ]
     sign_up(page, email)
     page.reload()  # the session goes on
     say(page, "My greyhound is called Comet.")

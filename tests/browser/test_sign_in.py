@@ -24,9 +24,12 @@ Opener = Callable[..., BrowserContext]
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Server and orchestrator for people with accounts, whose tokens end soon."""
     settings = {
-        "MAAS_AUTH": "local", "MAAS_ACCESS_LIFETIME": str(LIFETIME_S), "MAAS_JWT_LEEWAY": "0",
-        "MAAS_SIGN_IN_RATE": "1000", "MAAS_SIGN_IN_ADDRESS_RATE": "1000",
-    }  # fmt: skip
+        "MAAS_AUTH": "local",
+        "MAAS_ACCESS_LIFETIME": str(LIFETIME_S),
+        "MAAS_JWT_LEEWAY": "0",
+        "MAAS_SIGN_IN_RATE": "1000",
+        "MAAS_SIGN_IN_ADDRESS_RATE": "1000",
+    }
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
         running.start_server()
         running.start_orchestrator()

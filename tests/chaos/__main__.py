@@ -72,10 +72,16 @@ def report(plan: Plan, ended: Ended) -> None:
 def to_json(plan: Plan, ended: Ended) -> dict[str, object]:
     """The same figures."""
     return {
-        "seed": plan.seed, "runs": plan.runs, "users": plan.users, "restarts": plan.restarts,
-        "seconds": round(ended.seconds, 1), "model_calls": ended.calls, **ended.verdict.to_json(),
-        "left_behind": list(ended.standstill), "machine": machine(ended.postgres),
-    }  # fmt: skip
+        "seed": plan.seed,
+        "runs": plan.runs,
+        "users": plan.users,
+        "restarts": plan.restarts,
+        "seconds": round(ended.seconds, 1),
+        "model_calls": ended.calls,
+        **ended.verdict.to_json(),
+        "left_behind": list(ended.standstill),
+        "machine": machine(ended.postgres),
+    }
 
 
 @contextmanager

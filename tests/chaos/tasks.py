@@ -36,9 +36,11 @@ STEPS = 10
 TASKS_OF_A_USER = 10
 STANDSTILL_S = 120.0
 SETTINGS = {
-    "MAAS_TOOLS": "tests.chaos.task_tools:TOOLS", "MAAS_POLL_INTERVAL": "0.25", "MAAS_CONCURRENCY": "16",
+    "MAAS_TOOLS": "tests.chaos.task_tools:TOOLS",
+    "MAAS_POLL_INTERVAL": "0.25",
+    "MAAS_CONCURRENCY": "16",
     "MAAS_LOG_LEVEL": "warning",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,9 +80,14 @@ class _Trial:
     """The parts while they run."""
 
     def __init__(
-        self, plan: Plan, server: EmbeddedPostgres, stack: Stack, model: EchoingAimock, application: str,
+        self,
+        plan: Plan,
+        server: EmbeddedPostgres,
+        stack: Stack,
+        model: EchoingAimock,
+        application: str,
         on_progress: Progress,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._plan = plan
         self._server = server
         self._witness = Witness(server.dsn)

@@ -50,8 +50,11 @@ def sse(data: Any, event: str | None = None) -> str:
 
 
 _COUNTED = {
-    "prompt_tokens": 21, "completion_tokens": 8, "total_tokens": 29, "prompt_tokens_details": {"cached_tokens": 5},
-}  # fmt: skip
+    "prompt_tokens": 21,
+    "completion_tokens": 8,
+    "total_tokens": 29,
+    "prompt_tokens_details": {"cached_tokens": 5},
+}
 
 
 def completion(text: str | None, finish: str = "stop", **message: Any) -> Body:
@@ -98,9 +101,12 @@ def generated(parts: Sequence[Body], finish: str | None = "STOP") -> Body:
     """Generated content of Gemini."""
     candidate = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
     usage = {
-        "promptTokenCount": 21, "candidatesTokenCount": 6, "thoughtsTokenCount": 2, "cachedContentTokenCount": 5,
+        "promptTokenCount": 21,
+        "candidatesTokenCount": 6,
+        "thoughtsTokenCount": 2,
+        "cachedContentTokenCount": 5,
         "totalTokenCount": 29,
-    }  # fmt: skip
+    }
     return {"candidates": [candidate | ({"finishReason": finish} if finish else {})], "usageMetadata": usage}
 
 
@@ -121,12 +127,21 @@ def _gemini_streamed(texts: Sequence[str], calls: Calls = ()) -> list[str]:
 def message(content: Sequence[Body], stop: str = "end_turn") -> Body:
     """A message of Anthropic."""
     usage = {
-        "input_tokens": 12, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 4, "output_tokens": 8,
-    }  # fmt: skip
+        "input_tokens": 12,
+        "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 4,
+        "output_tokens": 8,
+    }
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": list(content),
-        "stop_reason": stop, "stop_sequence": None, "usage": usage,
-    }  # fmt: skip
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": list(content),
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage,
+    }
 
 
 def _anthropic_said(text: str, calls: Calls = ()) -> Body:

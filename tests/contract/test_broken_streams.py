@@ -31,9 +31,15 @@ from tests.polling import apoll
 
 @pytest.mark.parametrize(
     ("status", "code", "retryable"),
-    [(400, "bad_request", False), (401, "unauthorized", False), (404, "unknown_model", False),
-     (429, "rate_limited", True), (503, "provider_error", True), (529, "provider_error", True)],
-)  # fmt: skip
+    [
+        (400, "bad_request", False),
+        (401, "unauthorized", False),
+        (404, "unknown_model", False),
+        (429, "rate_limited", True),
+        (503, "provider_error", True),
+        (529, "provider_error", True),
+    ],
+)
 async def test_status(
     wired: Model, dialect: Dialect, httpserver: HTTPServer, status: int, code: str, retryable: bool
 ) -> None:

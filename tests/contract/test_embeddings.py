@@ -129,10 +129,14 @@ async def failure(embedder: Embedder, timeout: float = 10) -> ModelError:
 @pytest.mark.parametrize(
     ("status", "code", "retryable"),
     [
-        (400, "bad_request", False), (401, "unauthorized", False), (404, "unknown_model", False),
-        (429, "rate_limited", True), (500, "provider_error", True), (503, "provider_error", True),
+        (400, "bad_request", False),
+        (401, "unauthorized", False),
+        (404, "unknown_model", False),
+        (429, "rate_limited", True),
+        (500, "provider_error", True),
+        (503, "provider_error", True),
     ],
-)  # fmt: skip
+)
 async def test_status(tongue: Tongue, httpserver: HTTPServer, status: int, code: str, retryable: bool) -> None:
     body = {"error": {"message": f"no luck with {KEY}"}}
     httpserver.expect_request(tongue.path).respond_with_json(body, status, {"Retry-After": "7"})

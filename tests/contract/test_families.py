@@ -42,9 +42,17 @@ async def test_other_models_get_the_usual_parameters(httpserver: HTTPServer, nam
 
 @pytest.mark.parametrize(
     "name",
-    ["claude-3-5-haiku-20241022", "claude-sonnet-4-20250514", "claude-sonnet-4-0", "claude-opus-4-1-20250805",
-     "claude-haiku-4-5", "claude-sonnet-4-6", "glm-4.6", "anthropic/claude-opus-5"],
-)  # fmt: skip
+    [
+        "claude-3-5-haiku-20241022",
+        "claude-sonnet-4-20250514",
+        "claude-sonnet-4-0",
+        "claude-opus-4-1-20250805",
+        "claude-haiku-4-5",
+        "claude-sonnet-4-6",
+        "glm-4.6",
+        "anthropic/claude-opus-5",
+    ],
+)
 async def test_a_temperature_that_anthropic_takes(httpserver: HTTPServer, name: str) -> None:
     body = await sent(ANTHROPIC, httpserver, name, temperature=1.5, max_tokens=50)
     assert (body["temperature"], body["max_tokens"]) == (1.0, 50)
@@ -86,5 +94,8 @@ async def test_what_anthropic_refuses_after_all_is_left_out_from_then_on(httpser
     assert [type(reply) for reply in replies] == [Reply, Reply]
     bodies = [one.get_json() for one, _ in httpserver.log]
     assert [("temperature" in body, "output_config" in body) for body in bodies] == [
-        (True, True), (False, True), (False, False), (False, False),
-    ]  # fmt: skip
+        (True, True),
+        (False, True),
+        (False, False),
+        (False, False),
+    ]

@@ -78,12 +78,18 @@ async def test_a_model_of_ollama_needs_no_key(http: HTTPServer) -> None:
 @pytest.mark.parametrize(
     ("written", "url"),
     [
-        (None, "http://127.0.0.1:11434"), ("0.0.0.0", "http://127.0.0.1:11434"), (":11500", "http://127.0.0.1:11500"),
-        ("gpu.lan", "http://gpu.lan:11434"), ("gpu.lan:9", "http://gpu.lan:9"), ("[::1]", "http://[::1]:11434"),
-        ("https://ollama.example/", "https://ollama.example"), ("http://gpu.lan:8/v1", "http://gpu.lan:8"),
-        ("http://0.0.0.0:11434", "http://127.0.0.1:11434"), ("[::]:11434", "http://127.0.0.1:11434"),
+        (None, "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        (":11500", "http://127.0.0.1:11500"),
+        ("gpu.lan", "http://gpu.lan:11434"),
+        ("gpu.lan:9", "http://gpu.lan:9"),
+        ("[::1]", "http://[::1]:11434"),
+        ("https://ollama.example/", "https://ollama.example"),
+        ("http://gpu.lan:8/v1", "http://gpu.lan:8"),
+        ("http://0.0.0.0:11434", "http://127.0.0.1:11434"),
+        ("[::]:11434", "http://127.0.0.1:11434"),
     ],
-)  # fmt: skip
+)
 def test_addresses_as_ollama_reads_them(monkeypatch: pytest.MonkeyPatch, written: str | None, url: str) -> None:
     if written is not None:
         monkeypatch.setenv("OLLAMA_HOST", written)

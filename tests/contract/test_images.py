@@ -41,9 +41,10 @@ class Brush:
 
     def settings(self, url: str, role: str = "model") -> dict[str, str]:
         return {
-            f"image_{role}": f"{self.provider}:{self.model}", f"{self.provider}_api_key": KEY,
+            f"image_{role}": f"{self.provider}:{self.model}",
+            f"{self.provider}_api_key": KEY,
             f"{self.provider}_base_url": url + self.base,
-        }  # fmt: skip
+        }
 
     def body(self, data: bytes | str) -> dict[str, Any]:
         text = base64.b64encode(data).decode() if isinstance(data, bytes) else data

@@ -32,8 +32,11 @@ CONTEXT = ToolContext(NOBODY, NOBODY)
 PROGRAMS = Path(sys.executable).parent
 SELF = pwd.getpwuid(os.geteuid()).pw_name  # may read the checkout, wherever it is
 TIME = {
-    "command": str(PROGRAMS / "mcp-server-time"), "args": ["--local-timezone", "UTC"], "trusted": True, "user": SELF,
-}  # fmt: skip
+    "command": str(PROGRAMS / "mcp-server-time"),
+    "args": ["--local-timezone", "UTC"],
+    "trusted": True,
+    "user": SELF,
+}
 GIT = {"command": str(PROGRAMS / "mcp-server-git"), "user": SELF}
 EVERYTHING = ROOT / "tests/contract/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 FAULTY = [str(ROOT / "tests" / "mcp_server.py")]

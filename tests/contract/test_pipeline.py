@@ -15,9 +15,11 @@ from tests.stack import Stack
 
 CHOICE = {"about": "world", "record": "none", "keywords": []}
 RECORD = {
-    "time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Pets"],
+    "time_bucket_start": "2025-01-01",
+    "time_bucket_end": "2025-01-01",
+    "tags": ["Pets"],
     "summary": "The user adopted a dog. The assistant was glad.",
-}  # fmt: skip
+}
 
 
 @pytest.fixture

@@ -33,8 +33,11 @@ async def test_request_on_the_wire(model: Model, aimock: Aimock, dialect: Dialec
     assert body["model"] == dialect.model
     assert (body["temperature"], body["max_tokens"]) == (0.25, 123)
     assert [(turn["role"], turn["content"]) for turn in body["messages"]] == [
-        ("system", "Ты наставник."), ("user", "Привет"), ("assistant", "Здравствуйте"), ("user", "Кто я?"),
-    ]  # fmt: skip
+        ("system", "Ты наставник."),
+        ("user", "Привет"),
+        ("assistant", "Здравствуйте"),
+        ("user", "Кто я?"),
+    ]
 
 
 async def test_what_cannot_be_sent_is_left_out(model: Model, aimock: Aimock) -> None:

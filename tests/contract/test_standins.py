@@ -52,5 +52,6 @@ def test_control() -> None:
 
 def test_merging() -> None:
     assert merged({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": None, "e": 3}, "d": [2]}) == {
-        "a": {"c": 2, "e": 3}, "d": [2],
-    }  # fmt: skip
+        "a": {"c": 2, "e": 3},
+        "d": [2],
+    }

@@ -107,9 +107,12 @@ async def test_thoughts_of_anthropic_are_kept_but_not_said(httpserver: HTTPServe
 
 async def test_thoughts_of_gemini_are_kept_but_not_said(httpserver: HTTPServer) -> None:
     parts: list[Body] = [
-        {"text": "H", "thought": True}, {"text": "m", "thought": True}, {"text": "Ye"}, {"text": "s."},
+        {"text": "H", "thought": True},
+        {"text": "m", "thought": True},
+        {"text": "Ye"},
+        {"text": "s."},
         {"text": "", "thoughtSignature": "AAAA"},
-    ]  # fmt: skip
+    ]
     chunks = [sse(generated([part], "STOP" if part is parts[-1] else None)) for part in parts]
     serve(httpserver, GEMINI, events(*chunks))
     async with opened(GEMINI, httpserver.url_for("").rstrip("/")) as model:
@@ -117,8 +120,10 @@ async def test_thoughts_of_gemini_are_kept_but_not_said(httpserver: HTTPServer) 
     assert received == ["Ye", "s."]
     assert isinstance(last, Reply)
     assert last.raw["parts"] == [
-        {"text": "Hm", "thought": True}, {"text": "Yes."}, {"text": "", "thought_signature": "AAAA"},
-    ]  # fmt: skip
+        {"text": "Hm", "thought": True},
+        {"text": "Yes."},
+        {"text": "", "thought_signature": "AAAA"},
+    ]
 
 
 async def test_arguments_that_are_no_json_crash_nothing(httpserver: HTTPServer) -> None:
@@ -127,11 +132,14 @@ async def test_arguments_that_are_no_json_crash_nothing(httpserver: HTTPServer) 
     streams = {
         OPENAI.provider: OPENAI.streamed((), (bad,)),
         ANTHROPIC.provider: framed(
-            *block(0, {"type": "tool_use", "id": "call_1", "name": "weather", "input": {}},
-                   {"type": "input_json_delta", "partial_json": bad.arguments}),
+            *block(
+                0,
+                {"type": "tool_use", "id": "call_1", "name": "weather", "input": {}},
+                {"type": "input_json_delta", "partial_json": bad.arguments},
+            ),
             stop="tool_use",
         ),
-    }  # fmt: skip
+    }
     for dialect in (OPENAI, ANTHROPIC):
         httpserver.clear()
         serve(httpserver, dialect, events(*streams[dialect.provider]))

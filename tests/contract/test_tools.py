@@ -132,8 +132,9 @@ async def test_results_are_grouped_as_the_provider_wants_them(dialect: Dialect, 
             {"functionResponse": {"id": "call_2", "name": "weather", "response": {"error": ""}}},
         ]
         assert body["contents"][2:] == [
-            {"role": "user", "parts": parts}, {"role": "user", "parts": [{"text": "И?"}]},
-        ]  # fmt: skip
+            {"role": "user", "parts": parts},
+            {"role": "user", "parts": [{"text": "И?"}]},
+        ]
     else:
         answers: list[Body] = [
             {"type": "tool_result", "tool_use_id": "call_1", "content": "снег ❄", "is_error": False},

@@ -51,9 +51,7 @@ def name() -> str:
 def chat(stack: Stack, user: str, *steps: str, chat_id: str = "tea / Чай", **options: Any) -> dict[str, Any]:
     """What the SDK shows after these steps."""
     command = ["node", "chat.mjs", f"http://127.0.0.1:{stack.port}/v1/ui/chat", user, chat_id, json.dumps(options)]
-    done = subprocess.run(
-        [*command, *steps], cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False
-    )  # fmt: skip
+    done = subprocess.run([*command, *steps], cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -104,10 +102,19 @@ def test_words_come_while_the_model_speaks(stack: Stack, models: ModelServer, na
     assert left["finished"] == [{"isAbort": True, "isDisconnect": False, "isError": False}]
     followed(stack, 0)
     process = subprocess.Popen(
-        ["node", "chat.mjs", f"http://127.0.0.1:{stack.port}/v1/ui/chat", name, "tea / Чай",
-         json.dumps({"messages": left["messages"][:1]}), "resume"],
-        cwd=FOLDER, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            "node",
+            "chat.mjs",
+            f"http://127.0.0.1:{stack.port}/v1/ui/chat",
+            name,
+            "tea / Чай",
+            json.dumps({"messages": left["messages"][:1]}),
+            "resume",
+        ],
+        cwd=FOLDER,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     followed(stack, 1)
     models.release("responder")
     output, _ = process.communicate(timeout=30)
@@ -170,13 +177,18 @@ def test_what_cannot_be_a_question_is_refused(stack: Stack, name: str) -> None:
     remote = {"role": "user", "parts": [{"type": "file", "mediaType": "image/png", "url": "https://example.org/a.png"}]}
     surrogate = {"id": "\ud800", "role": "user", "parts": [{"type": "text", "text": "x"}]}
     for messages, status in (
-        ([], 422), ([user], 400), ([remote], 400), ([{"role": "assistant", "parts": []}], 400),
-        ([{"role": "user", "parts": ["x"]}], 422), ([{"role": "tool", "parts": []}], 422), ([surrogate], 422),
-    ):  # fmt: skip
+        ([], 422),
+        ([user], 400),
+        ([remote], 400),
+        ([{"role": "assistant", "parts": []}], 400),
+        ([{"role": "user", "parts": ["x"]}], 422),
+        ([{"role": "tool", "parts": []}], 422),
+        ([surrogate], 422),
+    ):
         body = json.dumps({"id": "tea", "user": name, "messages": messages})
         with stack.client.stream(
             "POST", "/v1/ui/chat", content=body, headers={"content-type": "application/json"}
-        ) as reply:  # fmt: skip
+        ) as reply:
             assert reply.status_code == status, (messages, reply.read())
 
 

@@ -58,9 +58,7 @@ async def test_leads(client: AmoCrmClient) -> None:
     """The oldest update comes first; a name and a price may be null; a contact may have no phone."""
     (page,) = [page async for page in client.leads(None)]
     assert [lead.crm_id for lead in page] == [102, 103, 101]
-    assert page[2] == CrmLead(
-        101, "Дом", 1, 11, Decimal(1_500_000), PHONE, at(1_763_000_000), at(1_763_500_300), False
-    )  # fmt: skip
+    assert page[2] == CrmLead(101, "Дом", 1, 11, Decimal(1_500_000), PHONE, at(1_763_000_000), at(1_763_500_300), False)
     assert [(lead.name, lead.price, lead.phone) for lead in page[:2]] == [
         ("Баня", Decimal(0), None),
         ("", Decimal(0), None),
@@ -108,9 +106,7 @@ async def test_phones_are_read_in_few_requests(vendor: Running, client: AmoCrmCl
     assert len(vendor.journal(path="/contacts")) == 2
 
 
-async def test_pages_without_an_end(
-    vendor: Running, client: AmoCrmClient, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+async def test_pages_without_an_end(vendor: Running, client: AmoCrmClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maas.assistants.ads.clients.amocrm.MAX_PAGES", 5)
     vendor.merge({"is_endless": True, "contacts": None})
     with pytest.raises(VendorError, match="never end"):
@@ -155,7 +151,7 @@ async def test_moving_a_lead(vendor: Running, client: AmoCrmClient) -> None:
         ((101, 21, None), "invalid", "status_id"),
         ((101, 11, 9), "invalid", "pipeline"),
     ],
-)  # fmt: skip
+)
 async def test_refused_moves(
     vendor: Running, client: AmoCrmClient, change: tuple[int, int, int | None], code: str, word: str
 ) -> None:
@@ -173,11 +169,13 @@ async def test_wrong_token(vendor: Running) -> None:
 @pytest.mark.parametrize(
     "lead",
     [
-        {"id": 1}, {"id": "../1"}, {"id": 101, "status_id": 1, "pipeline_id": 1, "created_at": 1, "updated_at": "soon"},
+        {"id": 1},
+        {"id": "../1"},
+        {"id": 101, "status_id": 1, "pipeline_id": 1, "created_at": 1, "updated_at": "soon"},
         {"id": 101, "status_id": 1, "pipeline_id": 1, "created_at": 1, "updated_at": 10**30},
         {"id": 101, "status_id": 1, "pipeline_id": 1, "created_at": 1, "updated_at": 1, "price": "NaN"},
     ],
-)  # fmt: skip
+)
 def test_bad_leads(lead: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         _LEADS({"_embedded": {"leads": [lead]}})

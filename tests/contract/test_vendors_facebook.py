@@ -75,8 +75,10 @@ async def test_figures_by_level_and_day(client: FacebookClient) -> None:
     assert [(one.object_fb_id, one.spend) for one in by_campaign] == [("11", Decimal("16.15")), ("12", Decimal(2))]
     by_day = await client.insights("21", "ad", FIRST, LAST, by_day=True)
     assert {(one.object_fb_id, one.day, one.leads, one.spend) for one in by_day} == {
-        ("31", FIRST, 3, Decimal("10.10")), ("31", LAST, 1, Decimal("5.05")), ("32", FIRST, 0, Decimal(1)),
-    }  # fmt: skip
+        ("31", FIRST, 3, Decimal("10.10")),
+        ("31", LAST, 1, Decimal("5.05")),
+        ("32", FIRST, 0, Decimal(1)),
+    }
     (one_day,) = await client.insights("31", "ad", LAST, LAST)
     assert (one_day.spend, one_day.day, one_day.leads) == (Decimal("5.05"), None, 1)
 
@@ -110,12 +112,16 @@ def test_preference_of_lead_types(actions: list[tuple[str, str]], leads: int) ->
 @pytest.mark.parametrize(
     "row",
     [
-        {}, {"date_start": "x"}, {"date_start": "2026-11-18", "spend": "NaN"},
-        {"date_start": "2026-11-18", "spend": "-1"}, {"date_start": "2026-11-18", "clicks": "many"},
-        {"date_start": "2026-11-18", "clicks": "1" * 30}, {"date_start": "2026-11-18", "actions": [{"value": "1"}]},
+        {},
+        {"date_start": "x"},
+        {"date_start": "2026-11-18", "spend": "NaN"},
+        {"date_start": "2026-11-18", "spend": "-1"},
+        {"date_start": "2026-11-18", "clicks": "many"},
+        {"date_start": "2026-11-18", "clicks": "1" * 30},
+        {"date_start": "2026-11-18", "actions": [{"value": "1"}]},
         {"date_start": "2026-11-18", "ad_id": "../me"},
     ],
-)  # fmt: skip
+)
 def test_bad_figures(row: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         Figures.model_validate(row)
@@ -186,12 +192,16 @@ async def test_bad_budget(vendor: Running, client: FacebookClient, minor: int) -
 async def test_refused_changes(vendor: Running, client: FacebookClient) -> None:
     """A budget of an ad set whose campaign has one; creatives and ad sets of another account; an early period."""
     for refused in (
-        client.set_daily_budget("22", 5000), client.set_daily_budget("11", 5000), client.set_daily_budget("31", 5000),
-        client.create_ad("act_1", "21", "49", "x"), client.create_ad("act_1", "21", "41", ""),
-        client.create_adset("act_1", "12", "x", 500, "21"), client.insights("act_1", "ad", LAST, FIRST),
+        client.set_daily_budget("22", 5000),
+        client.set_daily_budget("11", 5000),
+        client.set_daily_budget("31", 5000),
+        client.create_ad("act_1", "21", "49", "x"),
+        client.create_ad("act_1", "21", "41", ""),
+        client.create_adset("act_1", "12", "x", 500, "21"),
+        client.insights("act_1", "ad", LAST, FIRST),
         client.insights("act_1", "ad", LAST, FIRST, by_day=True),
         client.insights("act_1", "ad", date(2020, 1, 1), LAST),
-    ):  # fmt: skip
+    ):
         assert (await failure(refused)).code == "invalid"
     assert set(vendor.state()["ads"]) == {"31", "32", "33"}
 
@@ -235,10 +245,15 @@ async def test_wait_until_access_is_regained(vendor: Running, client: FacebookCl
 @pytest.mark.parametrize(
     ("amount", "currency", "minor"),
     [
-        ("50", "USD", 5000), ("50.5", "EUR", 5050), ("0.015", "RUB", 2), ("5000", "JPY", 5000), ("5000", "krw", 5000),
-        ("5000.4", "CLP", 5000), ("12", "KZT", 1200),
+        ("50", "USD", 5000),
+        ("50.5", "EUR", 5050),
+        ("0.015", "RUB", 2),
+        ("5000", "JPY", 5000),
+        ("5000", "krw", 5000),
+        ("5000.4", "CLP", 5000),
+        ("12", "KZT", 1200),
     ],
-)  # fmt: skip
+)
 def test_minor_units(amount: str, currency: str, minor: int) -> None:
     assert minor_units(Decimal(amount), currency) == minor
 

@@ -93,8 +93,9 @@ async def test_bodies(server: Running, client: LightragClient, mode: Mode) -> No
     await client.query_data(QUESTION, mode, 3, True)
     body = {"query": QUESTION, "mode": mode, "top_k": 3}
     assert [(one["path"], one["body"]) for one in server.journal()] == [
-        ("/query", body | {"include_references": False}), ("/query/data", body | {"include_references": True}),
-    ]  # fmt: skip
+        ("/query", body | {"include_references": False}),
+        ("/query/data", body | {"include_references": True}),
+    ]
 
 
 async def test_data(client: LightragClient) -> None:
@@ -119,8 +120,9 @@ async def test_uploads(server: Running, client: LightragClient) -> None:
     ]
     assert await client.track_status("insert_of_nobody") == []
     assert {one["path"] for one in server.journal()} == {
-        f"/documents/track_status/{TRACK}", "/documents/track_status/insert_of_nobody",
-    }  # fmt: skip
+        f"/documents/track_status/{TRACK}",
+        "/documents/track_status/insert_of_nobody",
+    }
 
 
 @pytest.mark.parametrize("track_id", ["", ".", "..", "../pipeline_status", "a/b", "a?b", "a#b"])

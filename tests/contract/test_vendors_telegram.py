@@ -75,11 +75,12 @@ async def test_files_stickers_and_photos(client: TelegramClient, service: Runnin
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (RichText(" "), "invalid"), (RichText("x" * 4097), "invalid"),
+        (RichText(" "), "invalid"),
+        (RichText("x" * 4097), "invalid"),
         (RichText("x", ({"type": "bold", "offset": 0, "length": 9},)), "invalid"),
         (RichText("😀", ({"type": "bold", "offset": 0, "length": 1},)), "invalid"),
     ],
-)  # fmt: skip
+)
 async def test_what_telegram_refuses_is_one_error(client: TelegramClient, content: RichText, code: str) -> None:
     with pytest.raises(VendorError) as refused:
         await client.send_message(7, content)

@@ -30,7 +30,7 @@ from tests.demo.business import (
     ZONE,
     Business,
     invent,
-)  # fmt: skip
+)
 from tests.programs import ROOT
 from tests.standins.running import standin
 
@@ -62,8 +62,13 @@ class Demo:
     def run(self, *words: str, is_quiet: bool = True, **environment: str) -> str:
         """Run a command to its end; its output. Raises SystemExit with what it said."""
         done = subprocess.run(
-            [*MAAS, *words], cwd=ROOT, env=self.environment | environment, text=True, check=False, capture_output=True,
-        )  # fmt: skip
+            [*MAAS, *words],
+            cwd=ROOT,
+            env=self.environment | environment,
+            text=True,
+            check=False,
+            capture_output=True,
+        )
         if done.returncode:
             raise SystemExit(f"maas {' '.join(words)}: {done.stderr or done.stdout}")
         return done.stdout
@@ -90,9 +95,11 @@ def main() -> None:
         amocrm = stack.enter_context(standin("amocrm", business.amocrm))
         evolution = stack.enter_context(standin("evolution", {"api_key": WHATSAPP_KEY, "instances": {INSTANCE: {}}}))
         services = {
-            "FB_BASE_URL": facebook.url, "FB_API_VERSION": "v24.0", "EVOLUTION_BASE_URL": evolution.url,
+            "FB_BASE_URL": facebook.url,
+            "FB_API_VERSION": "v24.0",
+            "EVOLUTION_BASE_URL": evolution.url,
             "EVOLUTION_API_KEY": WHATSAPP_KEY,
-        }  # fmt: skip
+        }
         demo = Demo(folder, services)
         say("Making a database of the demo")
         demo.run("migrate")

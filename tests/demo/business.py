@@ -22,9 +22,13 @@ STAGES = (("11", "Новый"), ("12", "Замер"), ("13", "Договор"), 
 KEY_STAGES = ["12", "13", "142"]
 NAMES = ("Айгуль", "Данияр", "Елена", "Ерлан", "Жанна", "Ирина", "Марат", "Ольга", "Руслан", "Светлана", "Тимур")
 QUESTIONS = (
-    "Здравствуйте, сколько стоит кухня три метра?", "А замер платный?", "Какие сроки?", "Можно в рассрочку?",
-    "Пришлите примеры работ, пожалуйста", "Когда сможет приехать замерщик?",
-)  # fmt: skip
+    "Здравствуйте, сколько стоит кухня три метра?",
+    "А замер платный?",
+    "Какие сроки?",
+    "Можно в рассрочку?",
+    "Пришлите примеры работ, пожалуйста",
+    "Когда сможет приехать замерщик?",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,47 +105,67 @@ def _add_advertising(business: Business, rng: random.Random, user_account: UUID,
     account = {"user_account_id": str(user_account), "ad_account_id": str(ad_account)}
     business.tables["directions"] = [
         {
-            "id": str(_direction(number)), **account, "name": one.name, "fb_adset_id": one.adset,
-            "target_cpl": one.target, "daily_budget_minor": one.budget, "target_cpl_currency": CURRENCY,
+            "id": str(_direction(number)),
+            **account,
+            "name": one.name,
+            "fb_adset_id": one.adset,
+            "target_cpl": one.target,
+            "daily_budget_minor": one.budget,
+            "target_cpl_currency": CURRENCY,
             "key_stage_ids": KEY_STAGES,
         }
         for number, one in enumerate(DIRECTIONS)
-    ]  # fmt: skip
+    ]
     business.tables["user_creatives"] = [
         {
-            "id": str(one.id), **account, "direction_id": str(_direction(one.direction)), "title": one.title,
-            "media_type": "video", "fb_creative_id": f"7{one.number}", "transcript": one.transcript,
-            "transcript_language": "ru", "status": "ready",
+            "id": str(one.id),
+            **account,
+            "direction_id": str(_direction(one.direction)),
+            "title": one.title,
+            "media_type": "video",
+            "fb_creative_id": f"7{one.number}",
+            "transcript": one.transcript,
+            "transcript_language": "ru",
+            "status": "ready",
         }
         for one in CREATIVES
-    ]  # fmt: skip
+    ]
     days = {one.number: dict(_days(business.today, rng, one)) for one in CREATIVES}
     business.tables["creative_metrics_history"] = [
         {"creative_id": str(one.id), "day": day, **figures}
-        for one in CREATIVES for day, figures in days[one.number].items()
-    ]  # fmt: skip
+        for one in CREATIVES
+        for day, figures in days[one.number].items()
+    ]
     business.tables["direction_metrics_daily"] = [
         {"direction_id": str(_direction(number)), "day": day, **_sum(days, number, day)}
-        for number in range(len(DIRECTIONS)) for day in days[1]
-    ]  # fmt: skip
+        for number in range(len(DIRECTIONS))
+        for day in days[1]
+    ]
     business.tables["creative_scores"] = [
         {
-            "id": str(uuid5(NAMESPACE, f"score {one.number}")), "creative_id": str(one.id),
+            "id": str(uuid5(NAMESPACE, f"score {one.number}")),
+            "creative_id": str(one.id),
             "risk_score": min(100, round(one.cpl / DIRECTIONS[one.direction].target * 60)),
             "factors": {"ctr_trend": round(rng.uniform(-0.3, 0.2), 2)},
         }
         for one in CREATIVES
-    ]  # fmt: skip
+    ]
     business.tables["brain_actions"] = [
         {
-            "id": str(uuid5(NAMESPACE, f"action {number}")), "user_account_id": str(user_account), "at": _at(day, 9),
-            "action": action, "entity": entity, "reason": reason,
+            "id": str(uuid5(NAMESPACE, f"action {number}")),
+            "user_account_id": str(user_account),
+            "at": _at(day, 9),
+            "action": action,
+            "entity": entity,
+            "reason": reason,
         }
-        for number, (day, action, entity, reason) in enumerate((
-            (business.today - timedelta(days=2), "снизил бюджет на 10 %", "Гардеробные", "лид дороже цели три дня"),
-            (business.today - timedelta(days=5), "поднял бюджет на 15 %", "Кухни", "ROI выше 150 %"),
-        ))
-    ]  # fmt: skip
+        for number, (day, action, entity, reason) in enumerate(
+            (
+                (business.today - timedelta(days=2), "снизил бюджет на 10 %", "Гардеробные", "лид дороже цели три дня"),
+                (business.today - timedelta(days=5), "поднял бюджет на 15 %", "Кухни", "ROI выше 150 %"),
+            )
+        )
+    ]
     business.facebook = _facebook(business.today, days)
 
 
@@ -156,10 +180,17 @@ def _days(today: date, rng: random.Random, one: Creative) -> Iterator[tuple[str,
         impressions = round(spend * rng.uniform(180, 260))
         views = round(impressions * 0.4)
         shares = {f"p{at}": round(views * share) for at, share in zip((25, 50, 75, 95), one.retention, strict=True)}
-        yield day.isoformat(), {
-            "impressions": impressions, "clicks": round(impressions * rng.uniform(0.012, 0.022)), "spend": spend,
-            "leads": leads, "video_views": views, **shares,
-        }  # fmt: skip
+        yield (
+            day.isoformat(),
+            {
+                "impressions": impressions,
+                "clicks": round(impressions * rng.uniform(0.012, 0.022)),
+                "spend": spend,
+                "leads": leads,
+                "video_views": views,
+                **shares,
+            },
+        )
 
 
 def _sum(days: dict[int, dict[str, dict[str, Any]]], direction: int, day: str) -> dict[str, Any]:
@@ -170,9 +201,10 @@ def _sum(days: dict[int, dict[str, dict[str, Any]]], direction: int, day: str) -
 def _facebook(today: date, days: dict[int, dict[str, dict[str, Any]]]) -> dict[str, Any]:
     account = {"name": "Мебель Алматы", "currency": CURRENCY, "timezone_name": ZONE, "account_status": 1}
     goal = {
-        "targeting": {"geo_locations": {"countries": ["KZ"]}}, "optimization_goal": "LEAD_GENERATION",
+        "targeting": {"geo_locations": {"countries": ["KZ"]}},
+        "optimization_goal": "LEAD_GENERATION",
         "billing_event": "IMPRESSIONS",
-    }  # fmt: skip
+    }
     campaigns = {
         number: {"account_id": FB_ACCOUNT, "name": name, "status": "ACTIVE", "objective": "OUTCOME_LEADS"}
         for number, name in (("101", "Заявки: кухни и шкафы"), ("102", "Заявки: гардеробные"))
@@ -190,7 +222,9 @@ def _facebook(today: date, days: dict[int, dict[str, dict[str, Any]]]) -> dict[s
         "creatives": {f"7{one.number}": {"account_id": FB_ACCOUNT} for one in CREATIVES},
         "ads": {
             f"12{one.number}": {
-                "adset_id": DIRECTIONS[one.direction].adset, "name": one.title, "status": "ACTIVE",
+                "adset_id": DIRECTIONS[one.direction].adset,
+                "name": one.title,
+                "status": "ACTIVE",
                 "creative_id": f"7{one.number}",
             }
             for one in CREATIVES
@@ -201,7 +235,7 @@ def _facebook(today: date, days: dict[int, dict[str, dict[str, Any]]]) -> dict[s
             }
             for one in CREATIVES
         },
-    }  # fmt: skip
+    }
 
 
 def _add_sales(business: Business, rng: random.Random, user_account: UUID) -> None:
@@ -215,19 +249,27 @@ def _add_sales(business: Business, rng: random.Random, user_account: UUID) -> No
             leads.append(lead)
             messages += _messages(rng, lead)
             crm[lead["crm_lead_id"]] = {
-                "name": lead["name"], "price": lead["revenue"], "status_id": int(lead["stage_id"]), "pipeline_id": 1,
-                "created_at": _seconds(lead["created_at"]), "updated_at": _seconds(lead["created_at"]) + 3600,
+                "name": lead["name"],
+                "price": lead["revenue"],
+                "status_id": int(lead["stage_id"]),
+                "pipeline_id": 1,
+                "created_at": _seconds(lead["created_at"]),
+                "updated_at": _seconds(lead["created_at"]) + 3600,
                 "contact_id": lead["crm_lead_id"],
-            }  # fmt: skip
+            }
     for lead in leads:
         lead.pop("engagement")
     business.tables["crm_stages"] = [
         {
-            "user_account_id": str(user_account), "pipeline_id": "1", "stage_id": stage, "pipeline_name": "Продажи",
-            "name": name, "place": place,
+            "user_account_id": str(user_account),
+            "pipeline_id": "1",
+            "stage_id": stage,
+            "pipeline_name": "Продажи",
+            "name": name,
+            "place": place,
         }
         for place, (stage, name) in enumerate(STAGES)
-    ]  # fmt: skip
+    ]
     business.tables["leads"] = leads
     business.tables["whatsapp_messages"] = messages
     statuses = {stage: {"name": name, "sort": 10 * place} for place, (stage, name) in enumerate(STAGES)}
@@ -244,15 +286,22 @@ def _lead(rng: random.Random, one: Creative, day: date, number: int, user_accoun
     is_sold = is_engaged and rng.random() < one.buys
     stage = "142" if is_sold else rng.choice(("12", "13")) if is_engaged else rng.choice(("11", "11", "143"))
     return {
-        "id": str(uuid5(NAMESPACE, f"lead {number}")), "user_account_id": str(user_account),
-        "source_creative_id": str(one.id), "direction_id": str(_direction(one.direction)),
-        "fb_lead_id": f"9{number:09}", "crm_lead_id": str(50_000 + number), "phone": f"+7701{number:07}",
-        "name": rng.choice(NAMES), "pipeline_id": "1", "stage_id": stage, "reached_key_stage": stage in KEY_STAGES,
+        "id": str(uuid5(NAMESPACE, f"lead {number}")),
+        "user_account_id": str(user_account),
+        "source_creative_id": str(one.id),
+        "direction_id": str(_direction(one.direction)),
+        "fb_lead_id": f"9{number:09}",
+        "crm_lead_id": str(50_000 + number),
+        "phone": f"+7701{number:07}",
+        "name": rng.choice(NAMES),
+        "pipeline_id": "1",
+        "stage_id": stage,
+        "reached_key_stage": stage in KEY_STAGES,
         "is_qualified": is_sold or (is_engaged and rng.random() < 0.6),
         "revenue": round(one.price * rng.uniform(0.7, 1.4)) if is_sold else 0,
         "created_at": _at(day, rng.randint(9, 20)),
         "engagement": rng.randint(2, 6) if is_engaged else rng.randint(0, 1),
-    }  # fmt: skip
+    }
 
 
 def _messages(rng: random.Random, lead: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -261,10 +310,13 @@ def _messages(rng: random.Random, lead: dict[str, Any]) -> Iterator[dict[str, An
         for direction, text in (("in", rng.choice(QUESTIONS)), ("out", "Здравствуйте! Сейчас всё расскажу.")):
             at += timedelta(minutes=rng.randint(1, 90))
             yield {
-                "user_account_id": lead["user_account_id"], "id": f"{lead['crm_lead_id']}-{number}-{direction}",
-                "chat_jid": f"{lead['phone'].lstrip('+')}@s.whatsapp.net", "direction": direction, "text": text,
+                "user_account_id": lead["user_account_id"],
+                "id": f"{lead['crm_lead_id']}-{number}-{direction}",
+                "chat_jid": f"{lead['phone'].lstrip('+')}@s.whatsapp.net",
+                "direction": direction,
+                "text": text,
                 "sent_at": at.isoformat(),
-            }  # fmt: skip
+            }
 
 
 def _direction(number: int) -> UUID:

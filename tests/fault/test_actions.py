@@ -160,9 +160,16 @@ def test_killed_between_claim_and_execution(stack: Stack, user: UUID, begin: Beg
     ],
 )
 def test_killed_within_the_execution(
-    stack: Stack, models: ModelServer, user: UUID, begin: Begin, propose: Propose,
-    toolset: str, ending: tuple[str, Any], written: list[str], ledger: str,
-) -> None:  # fmt: skip
+    stack: Stack,
+    models: ModelServer,
+    user: UUID,
+    begin: Begin,
+    propose: Propose,
+    toolset: str,
+    ending: tuple[str, Any],
+    written: list[str],
+    ledger: str,
+) -> None:
     """Repeated only by a tool that says it may be; a tool that is gone leaves a doubt, too. The user is informed."""
     (action,) = propose(SLOWLY)
     run_id = approve(stack, action, user)

@@ -23,8 +23,10 @@ def spend(stack: Stack, user: UUID, tokens: int = 0, price: int = 0) -> None:
     """Let a user have used so many tokens and micro-dollars today."""
     stack.rows(
         "insert into token_usage (user_id, day, tokens, price) values (%s, maas_day(now()), %s, %s) returning day",
-        user, tokens, price,
-    )  # fmt: skip
+        user,
+        tokens,
+        price,
+    )
 
 
 def test_a_user_who_has_spent_the_day_is_answered_by_rule(stack: Stack, models: ModelServer, user: UUID) -> None:
@@ -123,9 +125,10 @@ def test_many_runs_at_once_exceed_a_budget_by_what_is_in_flight(stack: Stack, mo
         for number in range(3):  # imports, whose runs of kind archive go on beside
             lines = [{"role": "user", "content": f"Fact {number}-{n}", "conversation": f"c{n}"} for n in range(4)]
             stack.client.post(
-                f"/v1/users/{user}/import", content="\n".join(map(json.dumps, lines)),
+                f"/v1/users/{user}/import",
+                content="\n".join(map(json.dumps, lines)),
                 headers={"content-type": "application/x-ndjson"},
-            )  # fmt: skip
+            )
     stack.wait_archived(*runs, seconds=60)
     poll(lambda: not stack.rows("select from pipeline_runs where queue_state < 2"), 60)
     states = [stack.answer(run) for run in runs]

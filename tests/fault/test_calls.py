@@ -24,9 +24,13 @@ def test_a_pinned_round_is_not_asked_again(stack: Stack, models: ModelServer, us
     models.replies["analyzer"] = "I would rather not."
     first = stack.start_orchestrator(**models.settings())
     models.hold_after("analyzer", 1)
-    run_id = UUID(str(stack.rows(
-        "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id", user
-    )[0]["id"]))  # fmt: skip
+    run_id = UUID(
+        str(
+            stack.rows(
+                "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id", user
+            )[0]["id"]
+        )
+    )
     poll(lambda: models.calls["analyzer"] == 2, 20)
     (pinned,) = calls_of(stack, run_id, "analyzer")
     assert (pinned["round"], pinned["attempt"], pinned["reply"]) == (0, 1, "I would rather not.")

@@ -143,8 +143,9 @@ def test_consent_for_one_task_is_of_no_use_for_another(stack: Stack, office: Off
     action_run = approve(stack, first["id"], office.user)
     stack.rows(
         "update chat_pending_actions set tool_args = %s where id = %s",
-        json.dumps(second["arguments"] | {"taskDescription": "Write all of it."}), first["id"],
-    )  # fmt: skip
+        json.dumps(second["arguments"] | {"taskDescription": "Write all of it."}),
+        first["id"],
+    )
     office.start()
     assert "аргументы не те, что были одобрены" in finish(stack, action_run)["final_answer"]
     assert tasks(stack) == [task]

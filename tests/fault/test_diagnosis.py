@@ -135,9 +135,11 @@ def test_tool_rounds_are_messages(shop: Shop) -> None:
     assert [row["role"] for row in rows] == ["user", "tool", "tool", "tool", "tool", "assistant"]
     called = [row["tool_calls"][0] for row in rows[1:5]]
     assert [(one["name"], one["arguments"]) for one in called] == [
-        ("find_leads", {"text": "one"}), ("no_such_tool", {"a": 1}), ("find_leads", {"text": "{wrong"}),
+        ("find_leads", {"text": "one"}),
+        ("no_such_tool", {"a": 1}),
+        ("find_leads", {"text": "{wrong"}),
         ("find_leads", {"text": "two"}),
-    ]  # fmt: skip
+    ]
     for row, call in zip(rows[1:5], called, strict=True):
         assert (row["tool_call_id"], row["tool_name"]) == (call["id"], call["name"])
     assert [row["tool_result"].get("error_code") for row in rows[1:5]] == [
@@ -178,8 +180,10 @@ def test_an_answer_names_what_was_done(shop: Shop) -> None:
     proposed, executed = answer["actions"]
     assert (proposed["tool"], proposed["arguments"], "status" in proposed) == ("drop_lead", {"text": "Ann"}, False)
     assert {name: executed[name] for name in ("tool", "arguments", "status")} == {
-        "tool": "write_line", "arguments": {"text": "one"}, "status": "done"
-    }  # fmt: skip
+        "tool": "write_line",
+        "arguments": {"text": "one"},
+        "status": "done",
+    }
     assert executed["verification"] == {"found": True}
     shop.stack.start_server()
     action = shop.stack.client.get(f"/v1/actions/{proposed['id']}").json()
@@ -198,9 +202,7 @@ def test_an_answer_names_what_was_done(shop: Shop) -> None:
 def test_providers_are_silent_and_free(shop: Shop) -> None:
     """Their calls are in the ledger; followers hear of none, and the model keeps its calls."""
     shop.models.rounds["responder"] = [[leads("one")], [leads("two")]]
-    shop.open(
-        "single", [], toolset=["find_leads"], context_providers=["read_all", "read_badly"], limits={"calls": 2}
-    )  # fmt: skip
+    shop.open("single", [], toolset=["find_leads"], context_providers=["read_all", "read_badly"], limits={"calls": 2})
     conversation = uuid4()
     run_id = shop.ask("Who is there?", conversation)
     assert shop.answer(run_id) == "A model answered."
@@ -267,17 +269,24 @@ def test_layers_of_other_requests(shop: Shop, user: UUID) -> None:
 
     command = ask(f"remember: call {PHONE}", "mentor")
     assert layers(shop, command) == [
-        (1, "entry", "info"), (2, "context", "info"), (2, "memory_command", "start"), (2, "memory_command", "end"),
+        (1, "entry", "info"),
+        (2, "context", "info"),
+        (2, "memory_command", "start"),
+        (2, "memory_command", "end"),
         (11, "stored", "info"),
-    ]  # fmt: skip
+    ]
     assert PHONE not in json.dumps(shop.events(command, "layer"))
     proposal = ask("Drop her.", "desk")
     assert (7, "drop_lead", "error") in layers(shop, proposal)
     shop.models.rounds.clear()
     assert layers(shop, ask("Hello!", "mentor")) == [
-        (1, "entry", "info"), (2, "context", "info"), (3, "session", "start"), (3, "session", "end"),
-        (10, "answer", "info"), (11, "stored", "info"),
-    ]  # fmt: skip
+        (1, "entry", "info"),
+        (2, "context", "info"),
+        (3, "session", "start"),
+        (3, "session", "end"),
+        (10, "answer", "info"),
+        (11, "stored", "info"),
+    ]
     for metadata in ("{}", '{"debugLayers": "true"}', "null"):
         assert layers(shop, ask("Hello!", "mentor", metadata)) == []
 

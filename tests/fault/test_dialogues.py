@@ -80,7 +80,7 @@ def test_results_go_back_in_order(stack: Stack, models: ModelServer, user: UUID,
     models.rounds["responder"] = [
         [("read_slowly", ""), ("write_line", '{"text": '), ("fly", "{}"), WRITE],
         [WRITE, ("write_line", '{"text": "two"}')],
-    ]  # fmt: skip
+    ]
     clerk()
     run_id = ask(stack, user)
     assert answer(stack, run_id)["final_answer"] == "A model answered."
@@ -97,8 +97,10 @@ def test_results_go_back_in_order(stack: Stack, models: ModelServer, user: UUID,
     ]
     page = maas(stack, "trace", str(run_id)).stdout
     assert re.findall(r"(write_line|read_slowly) +(write|read) +done", page) == [
-        ("read_slowly", "read"), ("write_line", "write"), ("write_line", "write")
-    ]  # fmt: skip
+        ("read_slowly", "read"),
+        ("write_line", "write"),
+        ("write_line", "write"),
+    ]
     events = stack.rows("select type, payload from run_events where run_id = %s order by n", run_id)
     assert [event["type"] for event in events if event["type"].startswith("tool")].count("tool_result") == 6
 
@@ -233,7 +235,7 @@ def test_time_ends(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) 
 
 def test_context_is_there_before_the_first_question(
     stack: Stack, models: ModelServer, user: UUID, clerk: Clerk
-) -> None:  # fmt: skip
+) -> None:
     """What providers give is in the first request, in every mode; they are no tools of the model."""
     (stack.folder / "go").touch()
     clerk(toolset=[], context_providers=["read_slowly"], default_mode="ask")

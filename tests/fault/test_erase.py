@@ -58,8 +58,9 @@ def test_fifty_users_are_erased_under_load(stack: Stack) -> None:
         stack.rows(
             "insert into pipeline_runs (user_id, user_query)"
             " select u, 'Do you remember ' || %s || '? I am ' || n from unnest(%s) u, generate_series(1, 6) n",
-            word, users,
-        )  # fmt: skip
+            word,
+            users,
+        )
     met: Counter[str] = Counter()
     served: set[UUID] = set()
     chance = random.Random(7)
@@ -77,9 +78,10 @@ def test_fifty_users_are_erased_under_load(stack: Stack) -> None:
                     [user for user in leaving if user not in served],
                 )
             fresh = [
-                row for row in flying
+                row
+                for row in flying
                 if row["user_id"] not in served and met[f"{row['kind']} {row['status']}"] < MOST_ALIKE
-            ]  # fmt: skip
+            ]
             for row in chance.sample(fresh, min(len(fresh), 4)):
                 met[f"{row['kind']} {row['status']}"] += 1
                 served.add(row["user_id"])
@@ -95,8 +97,9 @@ def test_fifty_users_are_erased_under_load(stack: Stack) -> None:
         "select kind, status, archive_status, count(*) as n from pipeline_runs group by 1, 2, 3 order by 1"
     )
     assert [tuple(row.values()) for row in ended] == [
-        ("archive", "COMPLETED", "ARCHIVED", 50), ("ask", "COMPLETED", "ARCHIVED", 300),
-    ]  # fmt: skip
+        ("archive", "COMPLETED", "ARCHIVED", 50),
+        ("ask", "COMPLETED", "ARCHIVED", 300),
+    ]
     nobody_broke(stack, engines)
 
 
@@ -120,8 +123,9 @@ def test_a_model_that_answers_after_the_erasing(stack: Stack, models: ModelServe
     assert stack.log().count('"run_lost"') == (5 if role != "archivist" else 0)
     states = stack.rows("select user_id, status, archive_status from pipeline_runs order by created_at")
     assert [tuple(row.values()) for row in states] == [
-        (other, "COMPLETED", "ARCHIVED"), (users[0], "COMPLETED", "ARCHIVED"),
-    ]  # fmt: skip
+        (other, "COMPLETED", "ARCHIVED"),
+        (users[0], "COMPLETED", "ARCHIVED"),
+    ]
     assert len(stack.rows("select from raw_logs where run_id = %s", back[0]["id"])) == 2
     gone = "select from {} where user_id = any(%s)"
     for table in ("raw_logs", "lsm_storage"):

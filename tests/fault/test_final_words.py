@@ -31,9 +31,14 @@ DOMAIN = {"name": "adverts", "role_prompt": "Adviser", "about": "campaigns"}
     ],
 )
 def test_the_words_of_a_tool_are_the_answer(
-    stack: Stack, models: ModelServer, user: UUID, routing: str, agents: Sequence[dict[str, Any]], speaker: str,
+    stack: Stack,
+    models: ModelServer,
+    user: UUID,
+    routing: str,
+    agents: Sequence[dict[str, Any]],
+    speaker: str,
     call: tuple[str, str],
-) -> None:  # fmt: skip
+) -> None:
     agency = Agency(stack, models, user)
     models.rounds[speaker] = [[call], [call]]
     definition: dict[str, Any] = {} if any("toolset" in one for one in agents) else {"toolset": ["adverts"]}

@@ -52,8 +52,11 @@ def test_who_was_given_the_dialogue_keeps_it(agency: Agency) -> None:
     assert holder(agency, conversation) == "adverts"
     rows = agency.stack.rows("select role, agent from chat_messages where run_id = %s order by role", run_id)
     assert [(row["role"], row["agent"]) for row in rows] == [
-        ("assistant", "adverts"), ("tool", "router"), ("tool", "router"), ("user", None)
-    ]  # fmt: skip
+        ("assistant", "adverts"),
+        ("tool", "router"),
+        ("tool", "router"),
+        ("user", None),
+    ]
     assert agency.answer(agency.ask("And now?", conversation)) == "Ads say seventy."
     assert (agency.models.calls["Router"], agency.models.calls["Adviser"]) == (1, 2)
     agency.answer(agency.ask("Another dialogue.", uuid4()))
@@ -65,7 +68,7 @@ def test_a_dialogue_is_handed_over_twice_at_most(agency: Agency) -> None:
     agency.models.rounds |= {
         "Router": [[("transfer_to_adverts", "")]],
         "Adviser": [[("transfer_to_router", ""), ("transfer_to_router", "")]],
-    }  # fmt: skip
+    }
     agency.open("handoff", AGENTS, limits={"rounds": 4})
     conversation = uuid4()
     run_id = agency.ask("My campaign is slow.", conversation)
@@ -78,9 +81,11 @@ def test_a_dialogue_is_handed_over_twice_at_most(agency: Agency) -> None:
     assert agency.models.calls["responder"] == 4
     codes = [(one["tool"], one["error_code"]) for one in agency.events(run_id, "tool_result")]
     assert codes == [
-        ("transfer_to_adverts", None), ("transfer_to_router", None), ("transfer_to_router", "failed"),
+        ("transfer_to_adverts", None),
+        ("transfer_to_router", None),
+        ("transfer_to_router", "failed"),
         ("transfer_to_adverts", "not_allowed"),
-    ]  # fmt: skip
+    ]
     assert holder(agency, conversation) == "router"
 
 

@@ -117,10 +117,19 @@ def test_the_model_is_shown_records_and_its_word_counts(
     (cost,) = stack.rows("select * from compactions")
     assert cost.pop("ms") > 0 and cost.pop("created_at")
     assert cost == {
-        "record_id": record["id"], "user_id": user, "level": 1, "children": 2, "provider": "openai",
-        "model": "archivist", "prompt_version": 2, "calls": 2, "tokens_in": 22, "tokens_out": 14,
-        "days": 1, "left_out": [],
-    }  # fmt: skip
+        "record_id": record["id"],
+        "user_id": user,
+        "level": 1,
+        "children": 2,
+        "provider": "openai",
+        "model": "archivist",
+        "prompt_version": 2,
+        "calls": 2,
+        "tokens_in": 22,
+        "tokens_out": 14,
+        "days": 1,
+        "left_out": [],
+    }
     assert stack.rows("select from llm_calls") == []
     poll(lambda: stack.rows("select from token_usage where user_id = %s and tokens = 36", user), 10, "it is counted")
 

@@ -70,8 +70,9 @@ def test_without_its_embedder_it_is_degraded(stack: Stack, embedder: EmbeddingSe
     reply = stack.client.post("/v1/chat/completions", json=body)
     assert reply.headers["x-maas-memory"] == "degraded; embedder_unavailable"
     assert (reply.json()["maas"]["memory"], reply.json()["maas"]["memory_reasons"]) == (
-        "degraded", ["embedder_unavailable"],
-    )  # fmt: skip
+        "degraded",
+        ["embedder_unavailable"],
+    )
     streamed = stack.client.post("/v1/chat/completions", json=body | {"stream": True}).text
     assert '"memory": "degraded", "memory_reasons": ["embedder_unavailable"]' in streamed
 
@@ -149,5 +150,5 @@ def test_a_client_cannot_claim_a_state(stack: Stack, user: UUID) -> None:
         "insert into pipeline_runs (user_id, user_query, limited, memory_reasons) "
         "values (%s, 'x', 'budget', '{search_failed}') returning limited, memory, memory_reasons",
         user,
-    )  # fmt: skip
+    )
     assert (row["limited"], row["memory"], row["memory_reasons"]) == (None, "ok", [])

@@ -47,8 +47,9 @@ def test_domains_answer_side_by_side(agency: Agency) -> None:
     assert [[one["function"]["name"] for one in asked["tools"]] for asked in mine] == [META] * 3
     domains, results = tool_results(agency)
     assert [(one["name"], one["about"], one["available"]) for one in domains["data"]["domains"]] == [
-        ("adverts", "campaigns, budgets", True), ("clients", "leads, sales", True)
-    ]  # fmt: skip
+        ("adverts", "campaigns, budgets", True),
+        ("clients", "leads, sales", True),
+    ]
     assert results["data"]["responses"] == {"adverts": "Ads say seventy.", "clients": "Sales say three."}
     assert {name: one["success"] for name, one in results["data"]["domains"].items()} == {
         "adverts": True,
@@ -195,7 +196,9 @@ def test_a_call_that_is_written_is_made_and_never_shown(agency: Agency) -> None:
     assert answer.startswith("I have asked for it.") and MARK in answer
     (action,) = agency.stack.rows("select tool_name, tool_args, status from chat_pending_actions")
     assert (action["tool_name"], action["tool_args"], action["status"]) == (
-        "pause_campaign", {"text": "spring"}, "pending",
-    )  # fmt: skip
+        "pause_campaign",
+        {"text": "spring"},
+        "pending",
+    )
     shown = "".join(one["delta"] for one in agency.events(run_id, "text"))
     assert "arguments" not in shown + answer and "```" not in shown + answer

@@ -219,8 +219,14 @@ def test_beside_tables_of_the_same_names(empty: str) -> None:
     run(empty, "insert into maas.pipeline_runs (user_id, user_query) values (gen_random_uuid(), 'Hello')")
     assert run(empty, "select content from maas.raw_logs") == [("Hello",)]
     assert run(empty, "select id from public.pipeline_runs") == [(1,)]
-    assert run(empty, "select setconfig from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase "
-                      "where datname = current_database()") == []  # fmt: skip
+    assert (
+        run(
+            empty,
+            "select setconfig from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase "
+            "where datname = current_database()",
+        )
+        == []
+    )
     assert prepare_database(empty) == ([], 0)
     with login(empty, "maas_app") as url:
         name = conninfo_to_dict(empty)["dbname"]

@@ -37,8 +37,13 @@ def row(stack: Stack, run_id: UUID) -> dict[str, object]:
 
 def need(record: str | None, **changes: object) -> str:
     found = {"period": "2025-Week-01", "summary": "x", "relevance_score": 0.9, "lsm_record_id": record}
-    analysis = {"needs_context": True, "context_type": "SPECIFIC_HISTORY", "time_scope": "hot", "search_keywords": [],
-                "context_found": found}  # fmt: skip
+    analysis = {
+        "needs_context": True,
+        "context_type": "SPECIFIC_HISTORY",
+        "time_scope": "hot",
+        "search_keywords": [],
+        "context_found": found,
+    }
     return json.dumps(analysis | changes)
 
 
@@ -98,9 +103,12 @@ def test_analysis_is_found_in_prose(stack: Stack, models: ModelServer, start: St
     run_id = stack.ask(user, "What did we decide?")
     assert stack.answer(run_id)["status"] == "COMPLETED"
     assert row(stack, run_id)["analysis_result"] == {
-        "needs_context": True, "context_type": "SPECIFIC_HISTORY", "time_scope": "hot", "search_keywords": [],
+        "needs_context": True,
+        "context_type": "SPECIFIC_HISTORY",
+        "time_scope": "hot",
+        "search_keywords": [],
         "context_found": {"period": None, "summary": None, "relevance_score": 0.0, "lsm_record_id": None},
-    }  # fmt: skip
+    }
     assert models.calls["analyzer"] == 1
 
 
@@ -170,10 +178,15 @@ def test_payload_keeps_query_and_limit(
 
 def test_long_summary_is_shortened(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
     """At most four sentences; dates and ids are code's own."""
-    models.replies["archivist"] = json.dumps({
-        "time_bucket_start": "1999-01-01", "time_bucket_end": "1999-12-31", "tags": ["A", 5, "A", ""],
-        "summary": " ".join(f"Sentence number {n} is here." for n in range(9)), "raw_log_ids": ["made-up"],
-    })  # fmt: skip
+    models.replies["archivist"] = json.dumps(
+        {
+            "time_bucket_start": "1999-01-01",
+            "time_bucket_end": "1999-12-31",
+            "tags": ["A", 5, "A", ""],
+            "summary": " ".join(f"Sentence number {n} is here." for n in range(9)),
+            "raw_log_ids": ["made-up"],
+        }
+    )
     start()
     run_id = stack.ask(user, "What is a sentence?")
     stack.wait_archived(run_id)

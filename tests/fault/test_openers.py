@@ -49,8 +49,10 @@ def ask(stack: Stack, user: UUID, conversation: UUID | None = None, **metadata: 
     rows = stack.rows(
         "insert into pipeline_runs (user_id, user_query, assistant, conversation_id, metadata) "
         "values (%s, 'Do it.', 'clerk', %s, %s) returning id",
-        user, conversation, json.dumps(metadata),
-    )  # fmt: skip
+        user,
+        conversation,
+        json.dumps(metadata),
+    )
     return UUID(str(rows[0]["id"]))
 
 
@@ -65,8 +67,9 @@ def approve(stack: Stack, user: UUID, run_id: UUID) -> UUID:
     (row,) = stack.rows(
         "select d.run_id from chat_pending_actions a, maas_decide_action(a.id, %s, 'approve', 'test') d "
         "where a.run_id = %s",
-        user, run_id,
-    )  # fmt: skip
+        user,
+        run_id,
+    )
     return UUID(str(row["run_id"]))
 
 
@@ -89,8 +92,17 @@ def kill(stack: Stack) -> None:
 
 def everything(stack: Stack) -> str:
     """All that was stored of any run, and all logs."""
-    tables = ("pipeline_runs", "run_events", "llm_calls", "tool_executions", "chat_pending_actions", "chat_messages",
-              "raw_logs", "lsm_storage", "audit")  # fmt: skip
+    tables = (
+        "pipeline_runs",
+        "run_events",
+        "llm_calls",
+        "tool_executions",
+        "chat_pending_actions",
+        "chat_messages",
+        "raw_logs",
+        "lsm_storage",
+        "audit",
+    )
     rows = [stack.rows(f"select to_jsonb(t)::text as row from {table} t") for table in tables]
     return "".join(str(row["row"]) for found in rows for row in found) + stack.log()
 
@@ -148,8 +160,10 @@ def test_the_account_of_a_conversation(stack: Stack, models: ModelServer, user: 
     stack.rows(OPEN, conversation, user, "act_8")
     shop()
     for where, metadata, account in (
-        (conversation, {}, "act_8"), (conversation, {"account": "act_7"}, "act_7"), (None, {}, None)
-    ):  # fmt: skip
+        (conversation, {}, "act_8"),
+        (conversation, {"account": "act_7"}, "act_7"),
+        (None, {}, None),
+    ):
         answer(stack, ask(stack, user, where, **metadata))
         assert tool_results(models)[0]["data"]["account"] == account
 

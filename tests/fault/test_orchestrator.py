@@ -117,9 +117,11 @@ def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
         return rows[0]["pid"] if rows else None
 
     def answering() -> int:
-        return len(stack.rows(
-            "select from pipeline_runs join v_engines e using (owner) where status = 'RESPONDING' and e.is_alive"
-        ))  # fmt: skip
+        return len(
+            stack.rows(
+                "select from pipeline_runs join v_engines e using (owner) where status = 'RESPONDING' and e.is_alive"
+            )
+        )
 
     for number in range(5):
         pid = poll(victim, 30)

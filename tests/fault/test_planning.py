@@ -41,8 +41,9 @@ def test_a_plan_is_executed_and_its_words_are_the_answer(stack: Stack, office: O
     assert run["final_answer"] == CLEAN_WORDS and run["status"] == "COMPLETED"
     assert lines(stack) == ["one", "two"]
     assert [one for one in office.calls(run_id) if one[1] == "write_line"] == [
-        ("call-0-0-1", "write_line", "done"), ("call-0-0-2", "write_line", "done"),
-    ]  # fmt: skip
+        ("call-0-0-1", "write_line", "done"),
+        ("call-0-0-2", "write_line", "done"),
+    ]
     started = [payload["tool"] for _, payload in events(stack, run_id, "tool_start")]
     assert started == [PLANNING, "write_line", "write_line"]
     streamed = "".join(payload["delta"] for _, payload in events(stack, run_id, "text"))
@@ -58,9 +59,15 @@ def test_a_plan_is_executed_and_its_words_are_the_answer(stack: Stack, office: O
 
 @pytest.mark.parametrize(
     ("calls", "more", "verdict"),
-    [(0, {}, "direct"), (1, {}, "direct"), (2, {}, None), (7, {}, None), (8, {}, "complex"),
-     (2, {"items": 10}, "complex")],
-)  # fmt: skip
+    [
+        (0, {}, "direct"),
+        (1, {}, "direct"),
+        (2, {}, None),
+        (7, {}, None),
+        (8, {}, "complex"),
+        (2, {"items": 10}, "complex"),
+    ],
+)
 def test_code_counts(
     stack: Stack, models: ModelServer, office: Office, calls: int, more: dict[str, Any], verdict: str | None
 ) -> None:

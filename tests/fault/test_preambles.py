@@ -45,8 +45,12 @@ def test_before_the_first_call_of_a_round(agency: Agency) -> None:
     assert agency.answer(run_id) == "All three lines are written."
     first, second = RU[(run_id.int + 1) % 3], RU[(run_id.int + 2) % 3]
     assert followed(agency, run_id)[:5] == [
-        ("text", first), ("write_line", None), ("write_line", None), ("text", second), ("write_line", None)
-    ]  # fmt: skip
+        ("text", first),
+        ("write_line", None),
+        ("write_line", None),
+        ("text", second),
+        ("write_line", None),
+    ]
     assert agency.answer(agency.ask("Please write three lines down.")) == "All three lines are written."
     texts = [one["payload"]["delta"] for one in agency.stack.rows("select payload from run_events where type = 'text'")]
     assert set(texts) & set(EN)

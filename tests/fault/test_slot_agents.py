@@ -26,10 +26,17 @@ def slot(name: str, required: bool = True) -> dict[str, Any]:
 SLOTS = [slot("city"), slot("job"), slot("hobby", False), slot("pet", False)]
 ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "handoffs": ["interview"]}
 INTERVIEW = {
-    "name": "interview", "role_prompt": "Interviewer", "about": "who the user is", "toolset": ["interview"],
-    "handoffs": ["router"], "slots": SLOTS, "completion": "finish", "confirm": False, "optional": "offer",
+    "name": "interview",
+    "role_prompt": "Interviewer",
+    "about": "who the user is",
+    "toolset": ["interview"],
+    "handoffs": ["router"],
+    "slots": SLOTS,
+    "completion": "finish",
+    "confirm": False,
+    "optional": "offer",
     "session": "user",
-}  # fmt: skip
+}
 FULL = {"city": "Ufa", "job": "cook"}
 Calls = list[tuple[str, str]]
 

@@ -102,13 +102,18 @@ def test_a_task_ends_in_a_report(stack: Stack, models: ModelServer, user: UUID, 
     events = stack.client.get(f"/v1/runs/{run_id}/events").text
     progress = [json.loads(line[6:]) for line in events.splitlines() if line.startswith("data: ") and '"step"' in line]
     assert [(one["step"], one["status"], one["ended"], one["total"]) for one in progress][:4] == [
-        (3, "running", 0, 4), (3, "done", 1, 4), (2, "running", 1, 4), (2, "done", 2, 4)
-    ]  # fmt: skip
+        (3, "running", 0, 4),
+        (3, "done", 1, 4),
+        (2, "running", 1, 4),
+        (2, "done", 2, 4),
+    ]
     state = stack.answer(run_id)
     assert [(one["number"], one["tool"], one["depends_on"], one["status"]) for one in state["steps"]] == [
-        (1, None, [2, 3], "done"), (2, "write_line", [3], "done"), (3, "write_line", [], "done"),
+        (1, None, [2, 3], "done"),
+        (2, "write_line", [3], "done"),
+        (3, "write_line", [], "done"),
         (4, "write_line", [], "done"),
-    ]  # fmt: skip
+    ]
     trace = stack.client.get(f"/v1/runs/{run_id}/trace").json()
     assert trace["steps"][1]["arguments"] == {"text": "one"} and trace["steps"][1]["result"]["data"] == {
         "written": "one"
@@ -145,10 +150,10 @@ def test_a_question_goes_first_where_there_is_room_for_one_run(
     insert = "insert into pipeline_runs (user_id, user_query) values (%s, 'Are you there?') returning id"
     asked = UUID(str(stack.rows(insert, user)[0]["id"]))
     poll(
-        lambda: stack.rows(
-            "select from pipeline_runs where id = %s and updated_at < now() - interval '0.3 s'", asked
-        ), 20, "it has waited",
-    )  # fmt: skip
+        lambda: stack.rows("select from pipeline_runs where id = %s and updated_at < now() - interval '0.3 s'", asked),
+        20,
+        "it has waited",
+    )
     go(stack)
     first, second = finish(stack, asked), finish(stack, run_id)
     assert first["completed_at"] < second["completed_at"] and second["attempt"] == 2

@@ -141,13 +141,15 @@ async def test_write_is_sent_once(
 
 @pytest.mark.parametrize(
     "fault",
-    [{"kind": "cut"}, {"kind": "truncate"}, {"kind": "status", "status": 500, "code": 2},
-     {"kind": "status", "status": 429, "code": 17, "retry_after": 0.1}],
+    [
+        {"kind": "cut"},
+        {"kind": "truncate"},
+        {"kind": "status", "status": 500, "code": 2},
+        {"kind": "status", "status": 429, "code": 17, "retry_after": 0.1},
+    ],
     ids=lambda fault: fault.get("status", fault["kind"]),
-)  # fmt: skip
-async def test_read_succeeds_at_last(
-    subject: Subject, vendor: Running, client: Any, fault: dict[str, Any]
-) -> None:  # fmt: skip
+)
+async def test_read_succeeds_at_last(subject: Subject, vendor: Running, client: Any, fault: dict[str, Any]) -> None:
     usual = await subject.read(client)
     vendor.fault(times=2, **fault)
     assert await subject.read(client) == usual
@@ -183,7 +185,7 @@ async def test_huge_reply(subject: Subject, vendor: Running, http: httpx2.AsyncC
 @pytest.mark.parametrize("status", [200, 400])
 async def test_huge_compressed_reply(
     subject: Subject, http: httpx2.AsyncClient, httpserver: HTTPServer, status: int
-) -> None:  # fmt: skip
+) -> None:
     """What counts is the size of what was compressed; of a refusal nothing but its status is read."""
     content = gzip.compress(b" " * 20_000_000)
     headers = {"content-encoding": "gzip", "content-type": "application/json"}

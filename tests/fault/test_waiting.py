@@ -45,8 +45,10 @@ def test_a_run_waits_for_its_model(stack: Stack, models: ModelServer, user: UUID
     first = stack.start_orchestrator(**settings)
     fail_one(stack, models)
     waiting, behind, cancelled = (
-        stack.ask(user, "And now?"), stack.ask(user, "And after that?"), stack.ask(uuid4(), "Are you back?"),
-    )  # fmt: skip
+        stack.ask(user, "And now?"),
+        stack.ask(user, "And after that?"),
+        stack.ask(uuid4(), "Are you back?"),
+    )
     wait_deferred(stack, waiting)
     wait_deferred(stack, cancelled)
     run = row(stack, waiting)

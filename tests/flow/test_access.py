@@ -85,9 +85,13 @@ def name_of(stack: Stack, user: UUID) -> str:
 
 
 def new_key(
-    stack: Stack, scopes: tuple[str, ...] = ("ask", "read"), user: UUID | None = None, prefix: str | None = None,
-    rate: int | None = None, days: int | None = None,
-) -> str:  # fmt: skip
+    stack: Stack,
+    scopes: tuple[str, ...] = ("ask", "read"),
+    user: UUID | None = None,
+    prefix: str | None = None,
+    rate: int | None = None,
+    days: int | None = None,
+) -> str:
     async def create() -> str:
         async with open_database(stack.dsn, 2, "test") as db:
             return await create_key(db, NewKey("test", scopes, user, prefix, rate, days), "test")
@@ -236,12 +240,22 @@ def test_lists_need_a_user(stack: Stack, root: str, victim: UUID) -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        "", "Bearer", "Basic bWFhczp4", "Bearer maas_", "Bearer null",
+        "",
+        "Bearer",
+        "Basic bWFhczp4",
+        "Bearer maas_",
+        "Bearer null",
         f"Bearer {'x' * 60_000}",
-        f"Bearer {WRONG}x", f"Bearer {WRONG.upper()}", f"Token {WRONG}", "Bearer ключ",
-        "Bearer \x80\xff", "Bearer a\tb",        "Bearer eyJhbGciOiJub25lIn0.e30.", f"Bearer {WRONG} {WRONG}",
+        f"Bearer {WRONG}x",
+        f"Bearer {WRONG.upper()}",
+        f"Token {WRONG}",
+        "Bearer ключ",
+        "Bearer \x80\xff",
+        "Bearer a\tb",
+        "Bearer eyJhbGciOiJub25lIn0.e30.",
+        f"Bearer {WRONG} {WRONG}",
     ],
-)  # fmt: skip
+)
 def test_whatever_is_no_key_gets_one_answer(stack: Stack, header: str) -> None:
     reply = stack.client.get("/v1/runs", headers={b"authorization": header.encode()})
     plain = stack.client.get("/v1/runs")
@@ -264,9 +278,11 @@ def test_mcp_asks_too(stack: Stack) -> None:
 
 def test_keys_are_shown_either_way(stack: Stack, root: str) -> None:
     for headers in (
-        bearer(root), {"authorization": f"bearer {root}"}, {"x-api-key": root},
+        bearer(root),
+        {"authorization": f"bearer {root}"},
+        {"x-api-key": root},
         {"authorization": "Basic bWFhczp4", "x-api-key": root},
-    ):  # fmt: skip
+    ):
         assert stack.client.get("/metrics", headers=headers).status_code == 200
 
 

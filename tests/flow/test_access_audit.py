@@ -17,11 +17,22 @@ from tests.stack import NOBODY, ROOT, Stack, maas
 GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in all_routes() if route.scope != "open"]
 LISTS = {"/v1/admin/users": "users_list", "/v1/admin/runs": "runs_list", "/v1/admin/memories": "memories_list"}
 OF_NOBODY = {  # these show and change what is no user's, or write what they change to the audit themselves
-    "/v1/assistants", "/v1/tools", "/v1/caller", "/v1/models", "/v1/models/{model}", "/metrics", "/v1/admin/metrics",
-    "/v1/admin/prompts", "/v1/admin/prompts/{role}", "/v1/admin/prompts/{role}/history",
-    "/v1/admin/prompts/{role}/try", "/v1/admin/keys", "/v1/admin/keys/{key}", "/v1/admin/knowledge",
+    "/v1/assistants",
+    "/v1/tools",
+    "/v1/caller",
+    "/v1/models",
+    "/v1/models/{model}",
+    "/metrics",
+    "/v1/admin/metrics",
+    "/v1/admin/prompts",
+    "/v1/admin/prompts/{role}",
+    "/v1/admin/prompts/{role}/history",
+    "/v1/admin/prompts/{role}/try",
+    "/v1/admin/keys",
+    "/v1/admin/keys/{key}",
+    "/v1/admin/knowledge",
     "/v1/admin/knowledge/{document}",
-}  # fmt: skip
+}
 ACCESSES = "select user_id, details from v_audit where action = 'user_access' and actor = %s"
 MCP = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 NOTED_OTHERWISE = {
@@ -103,9 +114,7 @@ def test_an_administrator_of_some_users_is_seen_too(stack: Stack) -> None:
 
 def test_a_name_is_a_user(stack: Stack) -> None:
     key, user = new_key(stack, ("admin",)), new_user(stack)
-    assert stack.client.get(
-        "/v1/users", params={"external_id": name_of(stack, user)}, headers=bearer(key)
-    ).is_success  # fmt: skip
+    assert stack.client.get("/v1/users", params={"external_id": name_of(stack, user)}, headers=bearer(key)).is_success
     assert accesses(stack, key) == ["GET /v1/users"] and accesses(stack, key, user)
 
 
@@ -133,9 +142,11 @@ def test_nothing_is_shown_that_cannot_be_noted(stack: Stack) -> None:
 def test_mcp_is_no_way_around(stack: Stack) -> None:
     key, user = new_key(stack, ("admin",)), new_user(stack)
     body = {
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
         "params": {"name": "search_memories", "arguments": {"query": "tea", "user_id": str(user)}},
-    }  # fmt: skip
+    }
     reply = stack.client.post("/mcp", json=body, headers=MCP | bearer(key))
     assert reply.status_code == 200 and '"isError":true' not in reply.text, reply.text
     assert accesses(stack, key, user) == ["POST /v1/memories/search"]

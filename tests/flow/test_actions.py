@@ -104,18 +104,27 @@ def test_an_approval_inserts_the_run_that_executes(idle: Stack, user: UUID) -> N
     action = propose(idle, run)
     seen = idle.client.get(f"/v1/actions/{action}").json()
     assert (seen["status"], seen["tool"], seen["arguments"], seen["run_id"], seen["poll_url"]) == (
-        "pending", "send_mail", {"to": "Ann"}, str(run), None
-    )  # fmt: skip
+        "pending",
+        "send_mail",
+        {"to": "Ann"},
+        str(run),
+        None,
+    )
     approved = decide(idle, action, user)
     assert approved.status_code == 200
     body = approved.json()
     assert (body["status"], body["decided_by"], body["poll_url"]) == (
-        "approved", "http", f"/v1/runs/{body['action_run_id']}"
-    )  # fmt: skip
+        "approved",
+        "http",
+        f"/v1/runs/{body['action_run_id']}",
+    )
     executing = idle.client.get(body["poll_url"]).json()
     assert (executing["kind"], executing["query"], executing["conversation_id"], executing["user_id"]) == (
-        "action", 'send_mail {"to": "Ann"}', str(conversation), str(user)
-    )  # fmt: skip
+        "action",
+        'send_mail {"to": "Ann"}',
+        str(conversation),
+        str(user),
+    )
     assert idle.client.get(f"/v1/conversations/{conversation}").json()["is_processing"]
     assert error(decide(idle, action, user)) == (409, "already_decided", {"status": "approved"})
     assert error(decide(idle, action, user, "reject")) == (409, "already_decided", {"status": "approved"})
@@ -179,11 +188,15 @@ def test_nobody_reaches_the_actions_of_another(idle: Stack, user: UUID) -> None:
     action = propose(idle, asking(idle, user))
     stranger = uuid4()
     replies = [
-        decide(idle, action, stranger), decide(idle, action, stranger, "reject"),
-        edit(idle, action, stranger, {"to": "Eve"}), decide(idle, NOBODY, user), edit(idle, NOBODY, user, {}),
+        decide(idle, action, stranger),
+        decide(idle, action, stranger, "reject"),
+        edit(idle, action, stranger, {"to": "Eve"}),
+        decide(idle, NOBODY, user),
+        edit(idle, NOBODY, user, {}),
         idle.client.get(f"/v1/actions/{action}", params={"user_id": str(stranger)}),
-        idle.client.get(f"/v1/actions/{NOBODY}"), idle.client.get("/v1/actions/one"),
-    ]  # fmt: skip
+        idle.client.get(f"/v1/actions/{NOBODY}"),
+        idle.client.get("/v1/actions/one"),
+    ]
     assert {error(reply)[:2] for reply in replies} == {(404, "not_found")}
     assert idle.client.get(f"/v1/actions/{action}", params={"user_id": str(user)}).json()["status"] == "pending"
 

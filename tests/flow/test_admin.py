@@ -120,12 +120,20 @@ def test_metrics_equal_the_tables(stack: Stack) -> None:
         assert len(days) > 5 and total["failed"] and total["dollars"]
         assert [one["day"] for one in got["days"]] == [str(row["day"]) for row in days]
         for figures, row in zip([*got["days"], got["total"]], [*days, total], strict=True):
-            assert figures == pytest.approx({name: row[name] for name in row if name in figures and name != "day"} | (
-                {"day": figures["day"]} if "day" in figures else {})), (figures, row)  # fmt: skip
+            assert figures == pytest.approx(
+                {name: row[name] for name in row if name in figures and name != "day"}
+                | ({"day": figures["day"]} if "day" in figures else {})
+            ), (figures, row)
     empty = get(stack, "metrics", **{"from": "2020-01-01", "to": "2020-02-01"})
     assert empty["days"] == [] and empty["total"] == {
-        "requests": 0, "completed": 0, "failed": 0, "average_ms": None, "p95_ms": None, "tokens": 0, "dollars": 0.0,
-    }  # fmt: skip
+        "requests": 0,
+        "completed": 0,
+        "failed": 0,
+        "average_ms": None,
+        "p95_ms": None,
+        "tokens": 0,
+        "dollars": 0.0,
+    }
 
 
 def test_metrics_show_the_engine(stack: Stack) -> None:
@@ -263,10 +271,12 @@ def test_what_cannot_be_tried_is_refused(stack: Stack) -> None:
     path, body = "/v1/admin/prompts/FinalResponder/try", {"run_id": str(run_id), "text": "Be brief."}
     trial = stack.client.post(path, json=body).json()["request_id"]
     for other, change, status, code in (
-        (path, {"run_id": str(uuid4())}, 404, "not_found"), (path, {"run_id": trial}, 409, "not_replayable"),
+        (path, {"run_id": str(uuid4())}, 404, "not_found"),
+        (path, {"run_id": trial}, 409, "not_replayable"),
         ("/v1/admin/prompts/Stickers/try", {}, 409, "not_replayable"),
-        ("/v1/admin/prompts/Nobody/try", {}, 404, "not_found"), (path, {"text": ""}, 422, "invalid_request"),
-    ):  # fmt: skip
+        ("/v1/admin/prompts/Nobody/try", {}, 404, "not_found"),
+        (path, {"text": ""}, 422, "invalid_request"),
+    ):
         reply = stack.client.post(other, json=body | change)
         assert (reply.status_code, reply.json()["error"]["code"]) == (status, code), reply.text
 
@@ -291,12 +301,20 @@ def test_of_many_who_save_at_once_one_does(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("role", "change", "status"),
     [
-        ("Nobody", {}, 404), ("%00", {}, 404), ("..%2F..%2Fschema", {}, 404), ("Mentor", {"text": ""}, 422),
-        ("Mentor", {"text": "a\x00b"}, 422), ("Mentor", {"text": "x" * 100_001}, 422), ("Mentor", {"text": " "}, 422),
-        ("Mentor", {"version": -1}, 422), ("Mentor", {"version": 2**31}, 422), ("Mentor", {"is_active": None}, 422),
-        ("Mentor", {"more": 1}, 422), ("Mentor", {"version": 99}, 409),
+        ("Nobody", {}, 404),
+        ("%00", {}, 404),
+        ("..%2F..%2Fschema", {}, 404),
+        ("Mentor", {"text": ""}, 422),
+        ("Mentor", {"text": "a\x00b"}, 422),
+        ("Mentor", {"text": "x" * 100_001}, 422),
+        ("Mentor", {"text": " "}, 422),
+        ("Mentor", {"version": -1}, 422),
+        ("Mentor", {"version": 2**31}, 422),
+        ("Mentor", {"is_active": None}, 422),
+        ("Mentor", {"more": 1}, 422),
+        ("Mentor", {"version": 99}, 409),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_prompt_changes_nothing(stack: Stack, role: str, change: dict[str, Any], status: int) -> None:
     before = get(stack, "prompts/Mentor")
     body = {"text": "You answer.", "is_active": True, "version": before["version"]} | change
@@ -315,9 +333,15 @@ def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: s
     stack.wait_archived(run_id)
     (found,) = get(stack, "users", q=names[0].upper())["results"]
     assert found | {"created_at": None} == {
-        "user_id": str(users[0]), "names": [names[0]], "email": None, "name": None, "is_admin": False, "runs": 0,
-        "last_run_at": None, "created_at": None,
-    }  # fmt: skip
+        "user_id": str(users[0]),
+        "names": [names[0]],
+        "email": None,
+        "name": None,
+        "is_admin": False,
+        "runs": 0,
+        "last_run_at": None,
+        "created_at": None,
+    }
     assert last_audit(stack, "users_list")["details"] == {}
     (found,) = get(stack, "users", q=str(unnamed))["results"]
     assert (found["names"], found["runs"]) == ([], 1) and found["last_run_at"] == found["created_at"]
@@ -369,11 +393,22 @@ def test_keys_are_made_used_and_revoked(stack: Stack, root: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"scopes": ["root"]}, {"scopes": []}, {"scopes": ["open"]}, {"name": ""}, {"name": " "}, {"name": "x" * 101},
-        {"name": "a\x00"}, {"name": "a\nb"}, {"prefix": "p", "user_id": str(uuid4())}, {"per_minute": 0}, {"days": 0},
-        {"days": 36_501}, {"prefix": ""}, {"secret": "mine"},
+        {"scopes": ["root"]},
+        {"scopes": []},
+        {"scopes": ["open"]},
+        {"name": ""},
+        {"name": " "},
+        {"name": "x" * 101},
+        {"name": "a\x00"},
+        {"name": "a\nb"},
+        {"prefix": "p", "user_id": str(uuid4())},
+        {"per_minute": 0},
+        {"days": 0},
+        {"days": 36_501},
+        {"prefix": ""},
+        {"secret": "mine"},
     ],
-)  # fmt: skip
+)
 def test_a_wrong_key_is_not_made(stack: Stack, change: dict[str, Any]) -> None:
     before = get(stack, "keys")
     assert stack.client.post("/v1/admin/keys", json={"name": "wrong"} | change).status_code == 422
@@ -409,8 +444,16 @@ def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
     assert stack.client.get(path, headers=headers).json() == profile
     assert stack.client.get(path, headers=foreign).status_code == 404
     assert stack.client.put(path, json={}, headers=foreign).status_code == 404
-    for wrong in ({"language": "de"}, {"name": ""}, {"name": "x" * 201}, {"position": "\x00"}, {"age": 7},
-                  {"timezone": "Mars/Olympus"}, {"timezone": "../etc/passwd"}, {"timezone": ""}):  # fmt: skip
+    for wrong in (
+        {"language": "de"},
+        {"name": ""},
+        {"name": "x" * 201},
+        {"position": "\x00"},
+        {"age": 7},
+        {"timezone": "Mars/Olympus"},
+        {"timezone": "../etc/passwd"},
+        {"timezone": ""},
+    ):
         assert stack.client.put(path, json=wrong, headers=headers).status_code == 422
     left = stack.client.put(path, json={"name": "Alma"}, headers=headers).json()
     assert left == empty | {"name": "Alma", "timezone": "Asia/Almaty"}  # the zone stays until it is named

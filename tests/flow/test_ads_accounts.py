@@ -49,11 +49,15 @@ def test_an_account_is_added_listed_and_removed(
 @pytest.mark.parametrize(
     "more",
     [
-        ("--fb", "act_x", "--token-env", "FB_TOKEN"), ("--fb", "act_1"), ("--fb", "act_1", "--token-env", "NO_TOKEN"),
-        ("--fb", "act_1", "--token-env", "BAD_TOKEN"), ("--fb", "act_77", "--token-env", "FB_TOKEN"),
-        ("--crm-token-env", "CRM_TOKEN"), ("--whatsapp", "../x"),
+        ("--fb", "act_x", "--token-env", "FB_TOKEN"),
+        ("--fb", "act_1"),
+        ("--fb", "act_1", "--token-env", "NO_TOKEN"),
+        ("--fb", "act_1", "--token-env", "BAD_TOKEN"),
+        ("--fb", "act_77", "--token-env", "FB_TOKEN"),
+        ("--crm-token-env", "CRM_TOKEN"),
+        ("--whatsapp", "../x"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_stores_nothing(stack: Stack, user: UUID, settings: dict[str, str], more: tuple[str, ...]) -> None:
     refused = maas(stack, *words(user, *more), **settings)
     assert refused.returncode == 1 and "Traceback" not in refused.stderr and TOKEN not in refused.stderr

@@ -15,13 +15,18 @@ from tests.stack import maas
 from tests.unit.test_ads_definition import ROUTES
 
 TOOLS = {
-    "Покажи расходы за сегодня": "getSpendReport", "Какие направления активны?": "getDirections",
-    "Измени бюджет направления Кухни на 50": "updateDirectionBudget", "Покажи все креативы": "getCreatives",
-    "Топ-5 креативов по CPL": "getTopCreatives", "Проанализируй креатив «Лето»": "triggerCreativeAnalysis",
-    "Запусти креатив «Лето» в направление Кухни": "launchCreative", "Сравни креативы 1, 2 и 3": "compareCreatives",
-    "Покажи retention видео": "getCreativeMetrics", "Покажи последние диалоги": "getDialogs",
+    "Покажи расходы за сегодня": "getSpendReport",
+    "Какие направления активны?": "getDirections",
+    "Измени бюджет направления Кухни на 50": "updateDirectionBudget",
+    "Покажи все креативы": "getCreatives",
+    "Топ-5 креативов по CPL": "getTopCreatives",
+    "Проанализируй креатив «Лето»": "triggerCreativeAnalysis",
+    "Запусти креатив «Лето» в направление Кухни": "launchCreative",
+    "Сравни креативы 1, 2 и 3": "compareCreatives",
+    "Покажи retention видео": "getCreativeMetrics",
+    "Покажи последние диалоги": "getDialogs",
     "Сколько лидов сегодня?": "getLeads",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +45,14 @@ def business(shared: Marketer) -> Marketer:
     shared.facebook.reset()
     shared.whatsapp.reset()
     for table in (
-        "chat_pending_actions", "directions", "user_creatives", "leads", "whatsapp_messages", "whatsapp_chats",
+        "chat_pending_actions",
+        "directions",
+        "user_creatives",
+        "leads",
+        "whatsapp_messages",
+        "whatsapp_chats",
         "whatsapp_integration",
-    ):  # fmt: skip
+    ):
         shared.stack.rows(f"delete from {table} where user_id = %s", shared.user)
     return shared
 
@@ -89,9 +99,13 @@ def test_what_the_assistant_knows_before_it_calls(business: Marketer) -> None:
     business.direction(daily_budget_minor=5000)
     business.add("user_specs", key=f"k{uuid4().hex[:8]}", value="отчёты в тенге")
     business.add(
-        "brain_actions", user_account_id=business.account, at="2026-11-19T10:00:00+00:00",
-        action="снизил бюджет", entity="Алматы", reason="дорогой лид",
-    )  # fmt: skip
+        "brain_actions",
+        user_account_id=business.account,
+        at="2026-11-19T10:00:00+00:00",
+        action="снизил бюджет",
+        entity="Алматы",
+        reason="дорогой лид",
+    )
     run = business.ask("Привет")
     (asked,) = [one for one in business.models.said_to("responder") if one.get("tools")]
     system = asked["messages"][0]["content"]
@@ -105,8 +119,11 @@ def test_what_the_assistant_knows_before_it_calls(business: Marketer) -> None:
         assert words in system.replace('": ', '":'), words
     assert '"stack":["fb"]' in system.replace(" ", "") and run["status"] == "COMPLETED"
     assert [one["function"]["name"] for one in asked["tools"]] == [
-        "getAvailableDomains", "getDomainTools", "executeTools", "executeTool",
-    ]  # fmt: skip
+        "getAvailableDomains",
+        "getDomainTools",
+        "executeTools",
+        "executeTool",
+    ]
     assert tokens.count(json.dumps(asked["tools"], ensure_ascii=False)) < 400
     calls = len(business.facebook.journal())
     business.ask("И ещё раз")
@@ -164,9 +181,13 @@ def test_qualified_leads_that_are_older_are_counted(business: Marketer) -> None:
     """
     for number in range(75):
         business.add(
-            "leads", user_account_id=business.account, is_qualified=number < 4, name=f"Лид {number}", phone=PHONE,
+            "leads",
+            user_account_id=business.account,
+            is_qualified=number < 4,
+            name=f"Лид {number}",
+            phone=PHONE,
             created_at="2025-11-01T10:00:00+00:00",
-        )  # fmt: skip
+        )
     calls = [("getSalesQuality", {}), ("getSalesQuality", {"period": "last_7d"})]
     business.models.rounds["responder"] = [[execute(*calls, question="Сколько квалифицированных лидов?")]]
     business.models.replies[SPEAKERS["crm"]] = "За всё время 4, за 7 дней ни одного."
@@ -178,8 +199,9 @@ def test_qualified_leads_that_are_older_are_counted(business: Marketer) -> None:
     assert '"empty_in_period":true' in given
     (row,) = business.stack.rows(
         "select result -> 'data' as data from tool_executions where run_id = %s and tool = 'getSalesQuality' "
-        "and arguments ->> 'period' is null", run["id"],
-    )  # fmt: skip
+        "and arguments ->> 'period' is null",
+        run["id"],
+    )
     for account in ("act_1", str(business.account)):
         words = ("tool", "getSalesQuality", "--args", '{"period": "all"}', "--user", str(business.user))
         printed = maas(business.stack, *words, "--account", account, **business.settings())
@@ -222,10 +244,11 @@ def test_no_token_and_no_whole_phone_is_anywhere(business: Marketer) -> None:
     run = business.ask("Как дела у лидов и кампаний?", debugLayers=True)
     assert run["status"] == "COMPLETED"
     tables = [
-        row["name"] for row in business.stack.rows(
+        row["name"]
+        for row in business.stack.rows(
             "select c.relname as name from pg_class c where c.relnamespace = 'maas'::regnamespace and c.relkind = 'r'"
         )
-    ]  # fmt: skip
+    ]
     for name in set(tables) - {"user_secrets", "leads"}:
         for text in (TOKEN, PHONE, PHONE.lstrip("+")):
             found = business.stack.rows(f"select 1 from {name} t where t::text like %s limit 1", f"%{text}%")

@@ -78,10 +78,16 @@ def prepare(business: Marketer) -> None:
     business.direction()
     for number in range(LEADS):
         business.add(
-            "leads", user_account_id=business.account, is_qualified=number < QUALIFIED, name=f"Лид {number}",
-            source_creative_id=creative, created_at="2026-11-18T10:00:00+00:00", reached_key_stage=number < QUALIFIED,
-            revenue=60 if number < 2 else 0, phone=f"+770112345{number:02}",
-        )  # fmt: skip
+            "leads",
+            user_account_id=business.account,
+            is_qualified=number < QUALIFIED,
+            name=f"Лид {number}",
+            source_creative_id=creative,
+            created_at="2026-11-18T10:00:00+00:00",
+            reached_key_stage=number < QUALIFIED,
+            revenue=60 if number < 2 else 0,
+            phone=f"+770112345{number:02}",
+        )
 
 
 def meta_dialogue(business: Marketer) -> str:

@@ -105,10 +105,14 @@ async def test_leads_are_filtered(shop: Shop) -> None:
     one = shop.lead(1, is_qualified=True, stage_id="12", pipeline_id="1", source_creative_id=video)
     two = shop.lead(40, reached_key_stage=True)
     for arguments, expected in (
-        ({"is_qualified": True}, [one]), ({"is_qualified": False}, [two]), ({"is_engaged": True}, [two]),
-        ({"stage_id": "12"}, [one]), ({"creative_id": str(video)}, [one]), ({"period": "last_7d"}, [one]),
+        ({"is_qualified": True}, [one]),
+        ({"is_qualified": False}, [two]),
+        ({"is_engaged": True}, [two]),
+        ({"stage_id": "12"}, [one]),
+        ({"creative_id": str(video)}, [one]),
+        ({"period": "last_7d"}, [one]),
         ({}, [one, two]),
-    ):  # fmt: skip
+    ):
         data = await shop.data("getLeads", arguments)
         assert [lead["id"] for lead in data["leads"]] == list(map(str, expected)), arguments
     data = await shop.data("getLeads", {"period": "last_7d", "is_engaged": True})
@@ -133,20 +137,31 @@ async def test_phones_are_masked_wherever_they_are(shop: Shop) -> None:
 async def test_the_funnel(shop: Shop) -> None:
     for place, (stage, name) in enumerate((("11", "Новый"), ("12", "Замер"))):
         shop.add(
-            "crm_stages", user_account_id=shop.account, pipeline_id="1", stage_id=stage, pipeline_name="Продажи",
-            name=name, place=place,
-        )  # fmt: skip
+            "crm_stages",
+            user_account_id=shop.account,
+            pipeline_id="1",
+            stage_id=stage,
+            pipeline_name="Продажи",
+            name=name,
+            place=place,
+        )
     for number in range(10):
         shop.lead(
-            1 if number < 8 else 100, pipeline_id="1", stage_id="11" if number < 6 else "12", is_qualified=number < 2,
-            reached_key_stage=number < 4, revenue=50 if number == 0 else 0,
-        )  # fmt: skip
+            1 if number < 8 else 100,
+            pipeline_id="1",
+            stage_id="11" if number < 6 else "12",
+            is_qualified=number < 2,
+            reached_key_stage=number < 4,
+            revenue=50 if number == 0 else 0,
+        )
     shop.lead()
     data = await shop.data("getFunnelStats", {"period": "last_30d"})
     assert [tuple(one.values()) for one in data["steps"]] == [
-        (9, 100.0, 100.0, "leads"), (4, 44.44, 44.44, "engaged"), (2, 22.22, 50.0, "qualified_crm"),
+        (9, 100.0, 100.0, "leads"),
+        (4, 44.44, 44.44, "engaged"),
+        (2, 22.22, 50.0, "qualified_crm"),
         (1, 11.11, 50.0, "paid"),
-    ]  # fmt: skip
+    ]
     (sales, unknown) = data["pipelines"]
     assert [(one["id"], one["name"], one["count"]) for one in sales["stages"]] == [
         ("11", "Новый", 6),

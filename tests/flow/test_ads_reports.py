@@ -58,13 +58,15 @@ async def test_a_direction_by_day_is_kept(shop: Shop) -> None:
     direction = shop.direction()
     data = await shop.data("getDirectionMetrics", {"direction_id": str(direction)})
     assert [(one["day"], one["spend"], one["leads"], one["vs_target_percent"]) for one in data["days"]] == [
-        ("2026-11-18", 20.0, 10, -50.0), ("2026-11-20", 10.0, 0, None),
-    ]  # fmt: skip
+        ("2026-11-18", 20.0, 10, -50.0),
+        ("2026-11-20", 10.0, 0, None),
+    ]
     assert data["direction"]["vs_target_percent"] == -25.0 and data["total"]["cpl"] == 3.0
     query = "select day::text, spend::float, leads from direction_metrics_daily where user_id = %s order by day"
     assert shop.rows(query, shop.user) == [
-        {"day": "2026-11-18", "spend": 20.0, "leads": 10}, {"day": "2026-11-20", "spend": 10.0, "leads": 0},
-    ]  # fmt: skip
+        {"day": "2026-11-18", "spend": 20.0, "leads": 10},
+        {"day": "2026-11-20", "spend": 10.0, "leads": 0},
+    ]
     # Kept before its ad set was read, which is kept below its campaign only.
     assert shop.rows("select 1 from adset_metrics_history where user_id = %s", shop.user) == []
     await shop.data("getAdSets")
@@ -77,9 +79,14 @@ async def test_without_facebook_directions_have_their_stored_figures(bare: Shop,
     direction = bare.direction()
     for ago, spend in ((1, 8), (2, 4), (20, 100)):
         bare.add(
-            "direction_metrics_daily", direction_id=direction, day=(NOW - timedelta(days=ago)).date(), spend=spend,
-            impressions=100, clicks=10, leads=2,
-        )  # fmt: skip
+            "direction_metrics_daily",
+            direction_id=direction,
+            day=(NOW - timedelta(days=ago)).date(),
+            spend=spend,
+            impressions=100,
+            clicks=10,
+            leads=2,
+        )
     (one,) = (data := await bare.data("getDirections"))["directions"]
     assert data["source"] == "stored" and (one["spend"], one["cpl"], one["vs_target_percent"]) == (12.0, 3.0, -25.0)
     days = (await bare.data("getDirectionMetrics", {"direction_id": str(direction)}))["days"]
@@ -130,7 +137,7 @@ async def test_a_target_is_in_the_currency_of_the_account(shop: Shop, facebook: 
     assert (body["data"]["target_cpl_before"], body["data"]["target_currency_before"]) == (900.0, "KZT")
     body = await shop.call(
         "updateDirectionTargetCPL", {"direction_id": str(direction), "target_cpl": 5}, approved=False, mode="plan"
-    )  # fmt: skip
+    )
     assert body["error_code"] == "approval_required" and facebook.journal("POST") == []
 
 
@@ -157,18 +164,24 @@ async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> N
     assert data["total"]["crm_qualification_rate"] == 66.67  # 4 of 6 leads here
     assert (data["total"]["spend"], data["total"]["revenue"], data["total"]["local_leads"]) == (65.0, 110.0, 6)
     assert data["without_creative"] == {
-        "spend": 5.0, "facebook_leads": 0, "local_leads": 1, "qualified_leads_engaged": 0, "qualified_leads_crm": 1,
+        "spend": 5.0,
+        "facebook_leads": 0,
+        "local_leads": 1,
+        "qualified_leads_engaged": 0,
+        "qualified_leads_crm": 1,
         "revenue": 0.0,
-    }  # fmt: skip
+    }
     assert {"creative_qualification_rate", "crm_qualification_rate"} <= data["definitions"].keys()
     assert body["_entityMap"] == {"Видео": str(video), "Фото": str(photo)}
     assert body["recommendations"] == [
-        "review: Видео (tier A, ROI 166.67 %, QCPL 15.0 USD)", "optimise: Фото (tier D, ROI 0.0 %, QCPL 30.0 USD)",
-    ]  # fmt: skip
+        "review: Видео (tier A, ROI 166.67 %, QCPL 15.0 USD)",
+        "optimise: Фото (tier D, ROI 0.0 %, QCPL 30.0 USD)",
+    ]
     by_hand = shop.rows(
         """select round((sum(revenue) - 30) / 30 * 100, 2)::float as roi, count(*) filter (where is_engaged) as engaged
-           from leads where source_creative_id = %s and created_at >= '2026-10-21 19:00+00'""", video,
-    )  # fmt: skip
+           from leads where source_creative_id = %s and created_at >= '2026-10-21 19:00+00'""",
+        video,
+    )
     assert by_hand == [{"roi": first["roi"], "engaged": first["qualified_leads_engaged"]}]
 
 
@@ -185,9 +198,10 @@ async def test_without_facebook_return_is_that_of_stored_figures(bare: Shop, fac
     assert data["source"] == "stored" and data["period"]["name"] == "all" and "ROI is unknown" in data["no_revenue"]
     found = [(one["name"], one["cpl"], one["qcpl"], one["roi"], one["advice"]) for one in data["creatives"]]
     assert found == [
-        ("Качественный", 3.0, 5.0, None, "test"), ("Дешёвый", 2.0, 10.0, None, "optimise"),
+        ("Качественный", 3.0, 5.0, None, "test"),
+        ("Дешёвый", 2.0, 10.0, None, "optimise"),
         ("Пустой", None, None, None, None),
-    ]  # fmt: skip
+    ]
     assert facebook.journal() == []
 
 
@@ -206,9 +220,10 @@ async def test_dates_are_in_the_result(shop: Shop, name: str) -> None:
     direction = shop.direction()
     of_direction = {"direction_id": str(direction)}
     ids = {
-        "getCampaignDetails": {"campaign_id": "101"}, "getDirectionDetails": of_direction,
+        "getCampaignDetails": {"campaign_id": "101"},
+        "getDirectionDetails": of_direction,
         "getDirectionMetrics": of_direction,
-    }  # fmt: skip
+    }
     dates = {"date_from": "2026-11-01", "date_to": "2026-11-15"}
     assert (await shop.data(name, ids.get(name, {}) | dates))["period"] == UNRELATED
     body = await shop.call(name, ids.get(name, {}) | {"date_from": "2026-11-02", "date_to": "2026-11-01"})

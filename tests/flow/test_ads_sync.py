@@ -36,9 +36,14 @@ def day(days_ago: int, spend: str = "20.00", leads: int = 10) -> dict[str, Any]:
 
 def lead(number: int, status: int = 11, changed: int = 100) -> dict[str, Any]:
     return {
-        "name": f"Лид {number}", "price": 500, "status_id": status, "pipeline_id": 1, "contact_id": number,
-        "created_at": stamp(hours=200), "updated_at": stamp(hours=changed),
-    }  # fmt: skip
+        "name": f"Лид {number}",
+        "price": 500,
+        "status_id": status,
+        "pipeline_id": 1,
+        "contact_id": number,
+        "created_at": stamp(hours=200),
+        "updated_at": stamp(hours=changed),
+    }
 
 
 def amocrm(count: int) -> dict[str, Any]:
@@ -81,9 +86,11 @@ def business(database: str, tmp_path: Path, crm: Running) -> Iterator[Marketer]:
 
 def environment(business: Marketer) -> dict[str, str]:
     return {
-        "FB_BASE_URL": business.facebook.url, "FB_API_VERSION": "v24.0", "EVOLUTION_BASE_URL": business.whatsapp.url,
+        "FB_BASE_URL": business.facebook.url,
+        "FB_API_VERSION": "v24.0",
+        "EVOLUTION_BASE_URL": business.whatsapp.url,
         "EVOLUTION_API_KEY": WHATSAPP_KEY,
-    }  # fmt: skip
+    }
 
 
 def sync(business: Marketer, *more: str) -> subprocess.CompletedProcess[str]:
@@ -97,24 +104,42 @@ def rows(business: Marketer, columns: str, table: str, order: str = "1") -> list
 
 def everything(business: Marketer) -> dict[str, list[dict[str, Any]]]:
     names = (
-        "campaigns", "adsets", "ads", "ad_creative_mapping", "adset_metrics_history", "creative_metrics_history",
-        "direction_metrics_daily", "crm_stages", "leads", "whatsapp_messages", "whatsapp_chats",
-    )  # fmt: skip
+        "campaigns",
+        "adsets",
+        "ads",
+        "ad_creative_mapping",
+        "adset_metrics_history",
+        "creative_metrics_history",
+        "direction_metrics_daily",
+        "crm_stages",
+        "leads",
+        "whatsapp_messages",
+        "whatsapp_chats",
+    )
     return {name: rows(business, f"{name}::text as row", name) for name in names}
 
 
 def test_everything_is_stored_once(business: Marketer, crm: Running) -> None:
     synced = sync(business)
     assert (synced.returncode, synced.stdout) == (
-        0, "ad sets 1, ads 1, days of ad sets 3, days of ads 3, stages 2, leads 3, messages 2\n",
-    ), synced.stderr  # fmt: skip
+        0,
+        "ad sets 1, ads 1, days of ad sets 3, days of ads 3, stages 2, leads 3, messages 2\n",
+    ), synced.stderr
     stored = everything(business)
     counts = {name: len(found) for name, found in stored.items()}
     assert counts == {
-        "campaigns": 1, "adsets": 1, "ads": 1, "ad_creative_mapping": 1, "adset_metrics_history": 3,
-        "creative_metrics_history": 3, "direction_metrics_daily": 3, "crm_stages": 2, "leads": 3,
-        "whatsapp_messages": 2, "whatsapp_chats": 1,
-    }  # fmt: skip
+        "campaigns": 1,
+        "adsets": 1,
+        "ads": 1,
+        "ad_creative_mapping": 1,
+        "adset_metrics_history": 3,
+        "creative_metrics_history": 3,
+        "direction_metrics_daily": 3,
+        "crm_stages": 2,
+        "leads": 3,
+        "whatsapp_messages": 2,
+        "whatsapp_chats": 1,
+    }
     (first, *_) = rows(business, "day, spend, leads, video_views, p95", "creative_metrics_history", "day desc")
     assert (first["day"], first["spend"], first["leads"]) == (TODAY - timedelta(days=1), 20, 10)
     assert (first["video_views"], first["p95"]) == (900, 90)

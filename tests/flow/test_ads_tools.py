@@ -13,10 +13,23 @@ from tests.shop import TOKEN, Connection, Shop
 from tests.standins.running import Running
 
 ADS = (
-    "getCampaigns", "getCampaignDetails", "getAdSets", "getSpendReport", "getROIReport", "getDirections",
-    "getDirectionDetails", "getDirectionMetrics", "pauseCampaign", "resumeCampaign", "pauseAdSet", "resumeAdSet",
-    "updateBudget", "updateDirectionBudget", "updateDirectionTargetCPL", "pauseDirection",
-)  # fmt: skip
+    "getCampaigns",
+    "getCampaignDetails",
+    "getAdSets",
+    "getSpendReport",
+    "getROIReport",
+    "getDirections",
+    "getDirectionDetails",
+    "getDirectionMetrics",
+    "pauseCampaign",
+    "resumeCampaign",
+    "pauseAdSet",
+    "resumeAdSet",
+    "updateBudget",
+    "updateDirectionBudget",
+    "updateDirectionTargetCPL",
+    "pauseDirection",
+)
 CRM = ("getLeads", "getLeadDetails", "getFunnelStats", "getSalesQuality", "updateLeadStage")
 DANGEROUS = {"pauseCampaign", "pauseAdSet", "updateBudget", "updateDirectionBudget", "pauseDirection"}
 WRITES = {"resumeCampaign", "resumeAdSet", "updateDirectionTargetCPL", "updateLeadStage"}
@@ -38,8 +51,11 @@ async def test_campaigns_with_metrics(shop: Shop, facebook: Running) -> None:
     body = await shop.call("getCampaigns")
     data = body["data"]
     assert data["period"] == {
-        "name": "last_7d", "date_from": "2026-11-14", "date_to": "2026-11-20", "timezone": "Asia/Almaty",
-    }  # fmt: skip
+        "name": "last_7d",
+        "date_from": "2026-11-14",
+        "date_to": "2026-11-20",
+        "timezone": "Asia/Almaty",
+    }
     assert [one["id"] for one in data["campaigns"]] == ["101", "103", "102"]
     first, _, reach = data["campaigns"]
     assert (first["spend"], first["leads"], first["cpl"], first["cpm"], first["ctr"]) == (60.0, 25, 2.4, 7.5, 1.88)
@@ -49,9 +65,10 @@ async def test_campaigns_with_metrics(shop: Shop, facebook: Running) -> None:
     assert len(facebook.journal("GET", "act_1/campaigns")) == 2  # two pages
     stored = shop.rows("select fb_id, daily_budget_minor from campaigns where user_id = %s order by fb_id", shop.user)
     assert stored == [
-        {"fb_id": "101", "daily_budget_minor": None}, {"fb_id": "102", "daily_budget_minor": 9000},
+        {"fb_id": "101", "daily_budget_minor": None},
+        {"fb_id": "102", "daily_budget_minor": 9000},
         {"fb_id": "103", "daily_budget_minor": None},
-    ]  # fmt: skip
+    ]
 
 
 async def test_campaigns_of_a_status_and_a_limit(shop: Shop) -> None:
@@ -79,8 +96,9 @@ async def test_one_campaign_in_full(shop: Shop, is_ours: bool) -> None:
     data = await shop.data("getCampaignDetails", {"campaign_id": campaign_id, "period": "last_30d"})
     assert data["campaign"]["id"] == "101" and data["campaign"]["spend"] == 60.0
     assert [(one["id"], one["spend"], one["daily_budget"]) for one in data["adsets"]] == [
-        ("111", 30.0, 50.0), ("112", 30.0, 30.0),
-    ]  # fmt: skip
+        ("111", 30.0, 50.0),
+        ("112", 30.0, 30.0),
+    ]
     assert [(one["id"], one["adset_id"], one["leads"]) for one in data["ads"]] == [
         ("121", "111", 10),
         ("122", "112", 15),
@@ -99,8 +117,10 @@ async def test_ad_sets(shop: Shop) -> None:
 async def test_spend_by_day_and_by_campaign(shop: Shop) -> None:
     data = await shop.data("getSpendReport", {"period": "last_30d"})
     assert [(one["day"], one["spend"], one["leads"]) for one in data["items"]] == [
-        ("2026-11-18", 20.0, 10), ("2026-11-19", 35.0, 15), ("2026-11-20", 10.0, 0),
-    ]  # fmt: skip
+        ("2026-11-18", 20.0, 10),
+        ("2026-11-19", 35.0, 15),
+        ("2026-11-20", 10.0, 0),
+    ]
     assert data["total"]["spend"] == 65.0 and data["total"]["cpl"] == 2.6
     data = await shop.data(
         "getSpendReport", {"group_by": "campaign", "date_from": "2026-10-01", "date_to": "2026-10-31"}
@@ -156,10 +176,12 @@ async def test_rows_of_another_user_are_unknown(
     direction, lead = other.direction(), other.lead(crm_lead_id="5001")
     unknown = str(uuid4())
     for name, field, foreign in (
-        ("getCampaignDetails", "campaign_id", campaign), ("getDirectionDetails", "direction_id", direction),
-        ("getDirectionMetrics", "direction_id", direction), ("pauseDirection", "direction_id", direction),
+        ("getCampaignDetails", "campaign_id", campaign),
+        ("getDirectionDetails", "direction_id", direction),
+        ("getDirectionMetrics", "direction_id", direction),
+        ("pauseDirection", "direction_id", direction),
         ("getLeadDetails", "lead_id", lead),
-    ):  # fmt: skip
+    ):
         bodies = [await shop.call(name, {field: str(one)}) for one in (foreign, unknown)]
         assert bodies[0]["error_code"] == bodies[1]["error_code"] == "failed"
         assert bodies[0]["message"] == bodies[1]["message"]
@@ -174,10 +196,12 @@ async def test_rows_of_another_user_are_unknown(
 async def test_dangerous_tools_wait_for_approval(shop: Shop, facebook: Running, mode: Mode) -> None:
     direction = str(shop.direction())
     for name, arguments in (
-        ("pauseCampaign", {"campaign_id": "101"}), ("pauseAdSet", {"adset_id": "111"}),
-        ("updateBudget", {"adset_id": "111", "daily_budget": 70}), ("pauseDirection", {"direction_id": direction}),
+        ("pauseCampaign", {"campaign_id": "101"}),
+        ("pauseAdSet", {"adset_id": "111"}),
+        ("updateBudget", {"adset_id": "111", "daily_budget": 70}),
+        ("pauseDirection", {"direction_id": direction}),
         ("updateDirectionBudget", {"direction_id": direction, "daily_budget": 70}),
-    ):  # fmt: skip
+    ):
         body = await shop.call(name, arguments, approved=False, mode=mode)
         assert body["error_code"] == "approval_required", body
     assert facebook.journal("POST") == []
@@ -186,10 +210,12 @@ async def test_dangerous_tools_wait_for_approval(shop: Shop, facebook: Running, 
 @pytest.mark.parametrize(
     ("name", "field", "fb_id", "status"),
     [
-        ("pauseCampaign", "campaign_id", "101", "PAUSED"), ("resumeCampaign", "campaign_id", "102", "ACTIVE"),
-        ("pauseAdSet", "adset_id", "111", "PAUSED"), ("resumeAdSet", "adset_id", "112", "ACTIVE"),
+        ("pauseCampaign", "campaign_id", "101", "PAUSED"),
+        ("resumeCampaign", "campaign_id", "102", "ACTIVE"),
+        ("pauseAdSet", "adset_id", "111", "PAUSED"),
+        ("resumeAdSet", "adset_id", "112", "ACTIVE"),
     ],
-)  # fmt: skip
+)
 async def test_a_pause_is_seen_at_facebook(
     shop: Shop, facebook: Running, name: str, field: str, fb_id: str, status: str
 ) -> None:
@@ -213,10 +239,12 @@ async def test_what_did_not_take_effect_is_said(shop: Shop, facebook: Running) -
 @pytest.mark.parametrize(
     ("number", "currency", "adset_id", "budget", "minor"),
     [
-        (1, "USD", "111", 70, "7000"), (1, "USD", "111", "12.5", "1250"), (2, "JPY", "211", 7000, "7000"),
+        (1, "USD", "111", 70, "7000"),
+        (1, "USD", "111", "12.5", "1250"),
+        (2, "JPY", "211", 7000, "7000"),
         (3, "KZT", "311", 7000, "700000"),
     ],
-)  # fmt: skip
+)
 async def test_budgets_go_out_in_minor_units(
     bare: Shop, facebook: Running, number: int, currency: str, adset_id: str, budget: Any, minor: str
 ) -> None:

@@ -123,9 +123,15 @@ async def test_relative_days_are_dated_in_the_summary(deps: Deps, connection: Co
     assert item["summary"] == "Пользователь 2026-11-25 (завтра) едет в Псков и 2026-12-01 (через неделю) вернётся."
 
 
-@pytest.mark.parametrize("reply", [
-    record(""), record("The dentist has moved the appointment."), record("Lorem ipsum dolor sit amet."), "no JSON",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "reply",
+    [
+        record(""),
+        record("The dentist has moved the appointment."),
+        record("Lorem ipsum dolor sit amet."),
+        "no JSON",
+    ],
+)
 async def test_a_reply_that_would_lose_the_exchange_is_not_believed(
     deps: Deps, connection: Connection, reply: str
 ) -> None:
@@ -140,10 +146,13 @@ async def test_a_reply_that_would_lose_the_exchange_is_not_believed(
     assert "cannot be used" in repaired.requests[1].messages[-1].text
 
 
-@pytest.mark.parametrize("exchange", [
-    (("user", "Привет! Как дела?"), ("assistant", "Хорошо, спасибо!")),
-    (("user", "What is a quark?"), ("assistant", "A particle.")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        (("user", "Привет! Как дела?"), ("assistant", "Хорошо, спасибо!")),
+        (("user", "What is a quark?"), ("assistant", "A particle.")),
+    ],
+)
 async def test_an_empty_summary_is_believed_where_nobody_said_anything(
     deps: Deps, connection: Connection, exchange: tuple[tuple[str, str], ...]
 ) -> None:

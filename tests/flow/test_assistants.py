@@ -33,8 +33,11 @@ def test_a_row_is_an_assistant(database: str, tmp_path: Path) -> None:
         assert state["status"] == "COMPLETED" and state["final_answer"]
         rows = stack.rows("select name, domain, effect, parameters from tools where domain = 'box' order by name")
         assert [(row["name"], row["effect"]) for row in rows] == [
-            ("read_slowly", "read"), ("wipe", "dangerous"), ("write_line", "write"), ("write_slowly", "write")
-        ]  # fmt: skip
+            ("read_slowly", "read"),
+            ("wipe", "dangerous"),
+            ("write_line", "write"),
+            ("write_slowly", "write"),
+        ]
         assert rows[2]["parameters"]["required"] == ["text"]
 
 

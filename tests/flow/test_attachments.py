@@ -38,9 +38,15 @@ def test_upload_read_delete(stack: Stack, user: UUID, form: str) -> None:
     made = upload(stack, user, data)
     digest = hashlib.sha256(data).hexdigest()
     assert made == {
-        "id": made["id"], "kind": "upload", "media_type": FORMATS[form], "bytes": len(data), "width": 40, "height": 20,
-        "sha256": digest, "created_at": made["created_at"],
-    }  # fmt: skip
+        "id": made["id"],
+        "kind": "upload",
+        "media_type": FORMATS[form],
+        "bytes": len(data),
+        "width": 40,
+        "height": 20,
+        "sha256": digest,
+        "created_at": made["created_at"],
+    }
     path, mine = f"/v1/attachments/{made['id']}", {"user_id": str(user)}
     assert stack.client.get(path, params=mine).json() == made
     content = stack.client.get(f"{path}/content", params=mine)
@@ -79,8 +85,12 @@ def test_photos_tell_no_place(stack: Stack, user: UUID) -> None:
 @pytest.mark.parametrize("who", ["other", "nobody", "missing", "wrong"])
 def test_other_peoples_are_not_there(stack: Stack, user: UUID, method: str, who: str) -> None:
     made = upload(stack, user, picture())
-    params = {"other": {"user_id": str(uuid4())}, "nobody": {"user_id": str(NOBODY)}, "missing": {}, "wrong": {
-        "user_id": "me"}}[who]  # fmt: skip
+    params = {
+        "other": {"user_id": str(uuid4())},
+        "nobody": {"user_id": str(NOBODY)},
+        "missing": {},
+        "wrong": {"user_id": "me"},
+    }[who]
     paths = [f"/v1/attachments/{made['id']}"] + [f"/v1/attachments/{made['id']}/content"] * (method == "GET")
     for path in paths:
         reply = stack.client.request(method, path, params=params)
@@ -110,8 +120,10 @@ def test_what_is_no_picture_is_refused(stack: Stack, user: UUID, data: bytes, st
 
 
 def form(*parts: tuple[str, bytes]) -> bytes:
-    pieces = [b"--x\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + body + b"\r\n"
-              for head, body in parts]  # fmt: skip
+    pieces = [
+        b"--x\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + body + b"\r\n"
+        for head, body in parts
+    ]
     return b"".join(pieces) + b"--x--\r\n"
 
 

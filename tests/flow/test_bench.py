@@ -49,10 +49,15 @@ QUESTIONS = {
 def conversation() -> dict[str, Any]:
     def turns(ids: list[str], day: int) -> list[dict[str, str]]:
         return [
-            {"id": id_, "speaker": TALK[id_][0], "role": TALK[id_][1], "at": f"2024-03-{day:02}T10:{minute:02}:00Z",
-             "text": TALK[id_][2]}
+            {
+                "id": id_,
+                "speaker": TALK[id_][0],
+                "role": TALK[id_][1],
+                "at": f"2024-03-{day:02}T10:{minute:02}:00Z",
+                "text": TALK[id_][2],
+            }
             for minute, id_ in enumerate(ids)
-        ]  # fmt: skip
+        ]
 
     return {
         "name": "own-1", "source": "written for this test", "language": "en", "participants": ["Nadia", "Omar"],
@@ -84,9 +89,13 @@ def recall(folder: Path, dsn: str, *arguments: str) -> subprocess.CompletedProce
 def bench_module(name: str, folder: Path, dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", f"bench.{name}", *arguments],
-        cwd=folder, env=os.environ | {"DATABASE_URL": dsn, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        check=False, timeout=120,
-    )  # fmt: skip
+        cwd=folder,
+        env=os.environ | {"DATABASE_URL": dsn, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def test_recall_ranks_and_fills(postgres: EmbeddedPostgres, folder: Path, tmp_path: Path) -> None:
@@ -156,12 +165,13 @@ def harbour() -> dict[str, Any]:
         ("never", "Where is Igor's accordion?", "adversarial", "C16"),
     ]
     return {
-        "name": "quay-1", "sessions": [{"id": "S1", "turns": turns}],
+        "name": "quay-1",
+        "sessions": [{"id": "S1", "turns": turns}],
         "questions": [
             {"id": id_, "text": text, "category": category, "asked_at": "2024-04-01T00:00:00Z", "evidence": [evidence]}
             for id_, text, category, evidence in asked
         ],
-    }  # fmt: skip
+    }
 
 
 def test_ablation_tells_what_a_signal_and_the_repair_buy(
@@ -200,9 +210,16 @@ def test_ablation_tells_what_meaning_buys(postgres: EmbeddedPostgres, folder: Pa
             for name, value in environment.items():
                 patch.setenv(name, value)
             done = bench_module(
-                "ablation", tmp_path, postgres.dsn, "--data", str(folder), "--out", str(out), "--embedding",
+                "ablation",
+                tmp_path,
+                postgres.dsn,
+                "--data",
+                str(folder),
+                "--out",
+                str(out),
+                "--embedding",
                 "openai:words",
-            )  # fmt: skip
+            )
         assert done.returncode == 0, done.stderr
         assert len(TALK) + len(QUESTIONS) <= len(server.texts)
     found = json.loads(out.read_text())
@@ -305,16 +322,22 @@ def figures_of(out: Path) -> dict[str, float]:
     [(True, 2300.0, ["errors"]), (False, 2300.0, ["errors", "latency", "rate"]), (False, 1.0, ["errors", "latency"])],
 )
 def test_the_engine_fails_by_a_gate_that_was_missed(
-    postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    quick: bool, disk: float, missed: list[str],
-) -> None:  # fmt: skip
+    postgres: EmbeddedPostgres,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    quick: bool,
+    disk: float,
+    missed: list[str],
+) -> None:
     """With its figures written; of rates that the disk bounds the scaled ones are held, with --quick no times."""
 
     async def measured(bench: Bench) -> list[Figure]:
         return [
-            Figure("errors", "", 1, limit=1), Figure("latency", "ms", 9, limit=1),
+            Figure("errors", "", 1, limit=1),
+            Figure("latency", "ms", 9, limit=1),
             Figure("rate", "runs/s", 1, floor=1000, scales=True),
-        ]  # fmt: skip
+        ]
 
     async def calibrated(sandbox: Sandbox, seconds: int) -> list[Figure]:
         return [Figure("insert", "commits/s", disk)]
@@ -375,8 +398,11 @@ def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPos
     assert done.returncode == 0, done.stderr
     cases = json.loads(out.read_text())["figures"]
     assert [name.partition(", each ")[2] for name in cases] == [
-        "a read", "a write", "a read in a domain with an opener", ""
-    ]  # fmt: skip
+        "a read",
+        "a write",
+        "a read in a domain with an opener",
+        "",
+    ]
     domains, sources = cases.pop("side by side")
     assert 500 < domains["value"] < 1500 and 300 < sources["value"] < 1800, "not one after another"
     for bare, ours, part in cases.values():
@@ -399,9 +425,12 @@ def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp
     assert done.returncode == 0, done.stderr
     figures = figures_of(out)
     for name in (
-        "users", "facts in the payload of the next request", "facts among its sources",
-        "turns found by `search` at once", "turns found over HTTP at once",
-    ):  # fmt: skip
+        "users",
+        "facts in the payload of the next request",
+        "facts among its sources",
+        "turns found by `search` at once",
+        "turns found over HTTP at once",
+    ):
         assert figures[name] == 10, name
     assert figures["requests that did not wait for memory"] == 0
     assert figures["COMPLETED to archived p50 ms"] > 0
@@ -426,9 +455,13 @@ def empty(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[str]:
 
 def peer(name: str, dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [peer_cases.python_of(name), "-m", f"bench.peers.{name}", dsn, *arguments], cwd=ROOT, capture_output=True,
-        text=True, check=False, timeout=120,
-    )  # fmt: skip
+        [peer_cases.python_of(name), "-m", f"bench.peers.{name}", dsn, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in peer_cases.PEERS if peer_cases.is_installed(name)])

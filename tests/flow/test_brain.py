@@ -134,8 +134,10 @@ def account(stack: Stack, user: UUID, number: int) -> tuple[str, str]:
     (ads,) = stack.rows(
         "insert into ad_accounts (user_id, user_account_id, fb_id, name, currency, timezone) "
         "values (%s, %s, %s, 'Ads', 'USD', 'UTC') returning id",
-        user, one["id"], f"act_{number}",
-    )  # fmt: skip
+        user,
+        one["id"],
+        f"act_{number}",
+    )
     return str(one["id"]), str(ads["id"])
 
 

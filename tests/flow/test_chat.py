@@ -53,9 +53,13 @@ class Terminal:
         self._said = stack.folder / f"said-{uuid4()}"
         with self._said.open("wb") as output:
             self.process = subprocess.Popen(
-                [MAAS, "chat", *words], env=os.environ | {"DATABASE_URL": stack.dsn}, cwd=stack.folder,
-                stdin=subprocess.PIPE, stdout=output, stderr=output,
-            )  # fmt: skip
+                [MAAS, "chat", *words],
+                env=os.environ | {"DATABASE_URL": stack.dsn},
+                cwd=stack.folder,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+            )
 
     def type(self, *lines: str) -> None:
         assert self.process.stdin is not None
@@ -158,10 +162,16 @@ def test_a_sticker_from_the_terminal(database: str, tmp_path: Path) -> None:
         terminal.type(f"/save {drawn} sticker.png")
         said = terminal.end()
     for words in (
-        "Hello! Send a photo.", "· /photo FILE", "No such file", "the photo will be sent with your next message",
-        "Which style?", "there is no button 1", "- **Pose:** hands up", "· /1 Confirm",
+        "Hello! Send a photo.",
+        "· /photo FILE",
+        "No such file",
+        "the photo will be sent with your next message",
+        "Which style?",
+        "there is no button 1",
+        "- **Pose:** hands up",
+        "· /1 Confirm",
         f"Your sticker is ready: {drawn}",
-    ):  # fmt: skip
+    ):
         assert said.count(words) == 1, (words, said)
     assert (tmp_path / "sticker.png").read_bytes() == DRAWN
 
@@ -187,9 +197,13 @@ def test_at_a_terminal(stack: Stack, user: UUID) -> None:
     leader, follower = pty.openpty()
     environment = {"DATABASE_URL": stack.dsn, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
     process = subprocess.Popen(
-        [MAAS, "chat", "--user", str(user)], env=os.environ | environment, cwd=stack.folder,
-        stdin=follower, stdout=follower, stderr=follower,
-    )  # fmt: skip
+        [MAAS, "chat", "--user", str(user)],
+        env=os.environ | environment,
+        cwd=stack.folder,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
     os.close(follower)
     screen = b""
 

@@ -70,8 +70,10 @@ def test_what_was_said_is_added_found_listed_and_forgotten(maas: MaaS, name: str
     added = maas.add(TALK, user_id=name, run_id="spring", wait=True)
     assert_type(added, AddResult)
     assert [one["memory"] for one in added["results"]] == [
-        TALK[1]["content"], TALK[2]["content"], "She paints boats in the harbour."
-    ]  # fmt: skip
+        TALK[1]["content"],
+        TALK[2]["content"],
+        "She paints boats in the harbour.",
+    ]
     found = maas.search("Where does Alma live?", user_id=name)
     assert_type(found, Memories)
     best = found["results"][0]
@@ -99,8 +101,11 @@ def test_a_history_leads_from_words_to_records(maas: MaaS, stack: Stack, name: s
              select %s, user_id, 1, time_bucket_start, time_bucket_end, tags, 'A day with Alma.', raw_log_ids
              from lsm_storage where id = %s returning id)
            update lsm_storage set superseded_by = %s, superseded_at = now() where id = %s""",
-        day, record["id"], day, record["id"],
-    )  # fmt: skip
+        day,
+        record["id"],
+        day,
+        record["id"],
+    )
     for memory_id in (words[0]["id"], record["id"], day):
         history = maas.history(memory_id)
         assert history[0]["event"] == "ADD" and history[0]["new_memory"] == words[0]["memory"]
@@ -230,8 +235,9 @@ def test_lost_replies_make_nothing_twice(url: str, stack: Stack, user: UUID) -> 
         assert maas.search("cat", user_id=user)["results"]
     runs = stack.rows("select id, kind from pipeline_runs where user_id = %s order by created_at", user)
     assert [(str(run["id"]), run["kind"]) for run in runs] == [
-        (request_id, "ask"), (added["request_ids"][0], "archive")
-    ]  # fmt: skip
+        (request_id, "ask"),
+        (added["request_ids"][0], "archive"),
+    ]
     turns = stack.rows("select from raw_logs where user_id = %s and external_id is not null", user)
     assert len(turns) == len(added["results"]) - 1
 

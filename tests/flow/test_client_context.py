@@ -38,9 +38,18 @@ async def asked(deps: Deps, context: ClientContext, user: UUID | None = None, as
     submission = Submission(user, "And the second one?", assistant, context=context)
     run_id = await Submitter(deps.db).submit(submission)
     return Run(
-        run_id, 1, 10**9, "ask", Status.ANALYZED, user, "And the second one?", assistant, None, datetime.now(UTC),
+        run_id,
+        1,
+        10**9,
+        "ask",
+        Status.ANALYZED,
+        user,
+        "And the second one?",
+        assistant,
+        None,
+        datetime.now(UTC),
         analysis={"needs_context": False},
-    )  # fmt: skip
+    )
 
 
 async def payload(deps: Deps, run: Run) -> Payload:
@@ -73,8 +82,9 @@ async def test_earlier_messages_stand_in_memory_and_nowhere_else(deps: Deps) -> 
     lines = [line for line in got.memory.split("\n") if line.startswith("- [earlier] ")]
     assert lines == [
         "- [earlier] user: My boats are Zephyr and &lt;b&gt;Mistral&lt;/b&gt;. Since 1999.",
-        "- [earlier] assistant: Which one?", "- [earlier] user: The first one.",
-    ]  # fmt: skip
+        "- [earlier] assistant: Which one?",
+        "- [earlier] user: The first one.",
+    ]
     logs = await deps.db.rows(queries.recent_turns, run.user_id, 10**10, 100)
     assert [one["content"] for one in logs] in ([], ["And the second one?"])
 

@@ -80,9 +80,11 @@ def test_import_goes_on_after_a_stop(stack: Stack, user: UUID, tmp_path: Path) -
     path = tmp_path / "long.ndjson"
     path.write_text("\n".join(json.dumps({"role": "user", "content": f"line {n} about {n * 7}"}) for n in range(6000)))
     command = subprocess.Popen(
-        [MAAS, "import", str(path), "--user", str(user), "--no-wait"], env=os.environ | {"DATABASE_URL": stack.dsn},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [MAAS, "import", str(path), "--user", str(user), "--no-wait"],
+        env=os.environ | {"DATABASE_URL": stack.dsn},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     poll(lambda: stack.rows("select from raw_logs where user_id = %s limit 1", user), 20)
     command.kill()
     command.wait()
@@ -237,9 +239,14 @@ def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -
     elsewhere = {"OLLAMA_HOST": nobody, "MAAS_LMSTUDIO_URL": nobody, "MAAS_LLAMA_URL": nobody}
     settings = {"MAAS_PORT": str(port), "MAAS_DATA_DIR": str(folder / "data")} | elsewhere
     up = subprocess.Popen(
-        [MAAS, "up"], cwd=folder, env=os.environ | settings,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
+        [MAAS, "up"],
+        cwd=folder,
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     assert up.stdout is not None
     try:
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False, verify=False) as client:

@@ -32,9 +32,7 @@ def test_a_dialogue(stack: Stack, user: UUID) -> None:
     assert (opened["assistant"], opened["mode"], opened["title"]) == ("mentor", "auto", None)
     assert not opened["is_processing"]
     elsewhere = stack.ask(user, "Elsewhere I said that tulips are red.")
-    asked = [
-        stack.ask(user, f"Fact number {n} concerns topic{n}.", conversation_id=opened["id"]) for n in range(7)
-    ]  # fmt: skip
+    asked = [stack.ask(user, f"Fact number {n} concerns topic{n}.", conversation_id=opened["id"]) for n in range(7)]
     last = stack.ask(user, "What is the capital of Peru?", conversation_id=opened["id"])
     stack.wait_archived(elsewhere, *asked, last)
     earlier, *recent = draft_of(stack, last).recent
@@ -58,8 +56,10 @@ def test_messages_around_one_and_on_from_there(stack: Stack, user: UUID) -> None
     stack.rows(
         "insert into chat_messages (conversation_id, user_id, run_id, role, content, created_at)"
         " select %s, %s, gen_random_uuid(), case when n %% 2 = 0 then 'user' else 'assistant' end, n::text,"
-        " now() + make_interval(secs => n / 3) from generate_series(0, 60) n", opened, user,
-    )  # fmt: skip
+        " now() + make_interval(secs => n / 3) from generate_series(0, 60) n",
+        opened,
+        user,
+    )
     everything = messages(stack, opened, limit=100)
     assert len(everything["results"]) == 61 and everything["next"] is everything["previous"] is None
     ids = [one["id"] for one in everything["results"]]

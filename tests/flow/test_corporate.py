@@ -67,9 +67,16 @@ def test_a_known_user_is_greeted(person: Colleague) -> None:
     assert "с 9 до 11" in person.system("router")
     offered = {one["function"]["name"] for one in person.said_to("router")[-1]["tools"]}
     assert offered == {
-        "read_latest_email", "get_calendar_events", "send_email", "create_calendar_event", *OPENING,
-        "delegateToPlanningAgent", "delegateToComplexTaskAgent", "transfer_to_knowledge", "transfer_to_interview",
-    }  # fmt: skip
+        "read_latest_email",
+        "get_calendar_events",
+        "send_email",
+        "create_calendar_event",
+        *OPENING,
+        "delegateToPlanningAgent",
+        "delegateToComplexTaskAgent",
+        "transfer_to_knowledge",
+        "transfer_to_interview",
+    }
 
 
 def test_an_interview_is_taken_and_kept(person: Colleague) -> None:

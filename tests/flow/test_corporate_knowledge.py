@@ -141,9 +141,16 @@ async def test_each_mode_goes_out_as_it_is(knowledge: Knowledge, server: Running
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"mode": "naive"}, {"mode": "bypass"}, {"query": "  ab  "}, {"query": "x" * 2001}, {"top_k": 0}, {"top_k": 101},
-     {"query": "a\x00bcd"}],
-)  # fmt: skip
+    [
+        {"mode": "naive"},
+        {"mode": "bypass"},
+        {"query": "  ab  "},
+        {"query": "x" * 2001},
+        {"top_k": 0},
+        {"top_k": 101},
+        {"query": "a\x00bcd"},
+    ],
+)
 async def test_wrong_arguments_reach_nobody(knowledge: Knowledge, server: Running, wrong: dict[str, Any]) -> None:
     for name in NAMES[:2]:
         body = await knowledge.call(name, QUESTION | wrong)
@@ -221,8 +228,12 @@ async def test_uploads_and_the_pipeline(knowledge: Knowledge, server: Running) -
     server.merge({"busy": True})
     data = await knowledge.data("lightrag_get_pipeline_status", {"user": "x"})
     assert data == {
-        "busy": True, "documents": 2, "steps_done": 1, "steps": 2, "message": "Extracting stage 1/2: vacation.md",
-    }  # fmt: skip
+        "busy": True,
+        "documents": 2,
+        "steps_done": 1,
+        "steps": 2,
+        "message": "Extracting stage 1/2: vacation.md",
+    }
 
 
 async def test_the_key_is_in_no_log_and_no_result(knowledge: Knowledge, server: Running) -> None:
@@ -293,12 +304,18 @@ def test_our_own_answer_is_numbered_quotations() -> None:
 def test_our_own_passages() -> None:
     data = listed(Found([passage(1, "Отпуск длится 28 дней.")], 1), KnowledgeQuery("Сколько длится отпуск")).to_json()
     reference = {
-        "reference_id": "1", "file_path": "manuals/vacation.md", "heading": "Отпуск > Длительность", "page": 3,
-    }  # fmt: skip
+        "reference_id": "1",
+        "file_path": "manuals/vacation.md",
+        "heading": "Отпуск > Длительность",
+        "page": 3,
+    }
     assert data == {
-        "passages": [reference | {"text": "Отпуск длится 28 дней.", "score": 0.912}], "entities": [], "relations": [],
-        "references": [reference], "found": 1,
-    }  # fmt: skip
+        "passages": [reference | {"text": "Отпуск длится 28 дней.", "score": 0.912}],
+        "entities": [],
+        "relations": [],
+        "references": [reference],
+        "found": 1,
+    }
 
 
 @pytest.mark.parametrize("make", [quoted, listed])

@@ -157,18 +157,19 @@ def knowledge(office: Colleague) -> Iterator[str]:
     assert maas(office.stack, "knowledge", "add", str(paper), "--user", str(office.user)).returncode == 0
     question = "сколько дней отпуска положено в первый год"
     four.say(
-        "Сколько дней отпуска в первый год?", router=[[("transfer_to_knowledge", {})]],
-        knowledge=[[("lightrag_query", {"query": question})],
-                   "В первый год 28 дней: vacation.md, раздел «Отпуск». Рассказать подробнее?"],
-    )  # fmt: skip
+        "Сколько дней отпуска в первый год?",
+        router=[[("transfer_to_knowledge", {})]],
+        knowledge=[
+            [("lightrag_query", {"query": question})],
+            "В первый год 28 дней: vacation.md, раздел «Отпуск». Рассказать подробнее?",
+        ],
+    )
     assert "положено 28 дней отпуска" in str(office.said_to("knowledge")[-1]["messages"])
     naive: Calls = [("lightrag_query", {"query": question, "mode": "naive"})]
     nothing: Calls = [("lightrag_query", {"query": "зебра в зоопарке"})]
     four.say("Поищи ещё про зебру", knowledge=[naive, nothing, "В документах этого нет. Поискать «зоопарк»?"])
     assert '"found":0' in str(office.said_to("knowledge")[-1]["messages"]).replace(" ", "")
-    four.say(
-        "Теперь отправь это Ивану", knowledge=[[("transfer_to_router", {})]], router=["На какой адрес отправить?"]
-    )  # fmt: skip
+    four.say("Теперь отправь это Ивану", knowledge=[[("transfer_to_router", {})]], router=["На какой адрес отправить?"])
     yield four.page()
 
 
@@ -180,9 +181,11 @@ def plans(office: Colleague) -> Iterator[str]:
     ]
     office.plan_words = "  Анна просит смету до четверга; завтра вы свободны с 11 до 15.\n"
     delegated = {
-        "conversationContext": "Мария спрашивает о письме и о завтрашнем дне.", "complexity": "low",
-        "proposedPlan": "Прочитать письмо, посмотреть календарь.", "userIntent": "Найти время для сметы.",
-    }  # fmt: skip
+        "conversationContext": "Мария спрашивает о письме и о завтрашнем дне.",
+        "complexity": "low",
+        "proposedPlan": "Прочитать письмо, посмотреть календарь.",
+        "userIntent": "Найти время для сметы.",
+    }
     run = five.say("Когда завтра заняться тем, о чём письмо?", router=[[("delegateToPlanningAgent", delegated)]])
     assert run["final_answer"] == office.plan_words.strip()
     shown = office.events(run, "text", "tool_start")
@@ -194,10 +197,13 @@ def plans(office: Colleague) -> Iterator[str]:
     six = Dialogue(office, "6. Nine events: shown first, begun once after a yes, a question meanwhile, a report")
     meetings = [(f"Встреча {number}", f"2026-11-26 {9 + number}:00") for number in range(1, 10)]
     office.plan = [
-        {"title": title, "tool": "create_calendar_event",
-         "arguments": json.dumps({"title": title, "at": at}, ensure_ascii=False)}
+        {
+            "title": title,
+            "tool": "create_calendar_event",
+            "arguments": json.dumps({"title": title, "at": at}, ensure_ascii=False),
+        }
         for title, at in meetings
-    ]  # fmt: skip
+    ]
     (office.stack.folder / "fail-create_calendar_event").write_text("1")
     task = {"taskDescription": "Поставить девять встреч на четверг.", "conversationContext": "Мария планирует неделю."}
     six.say("Поставь девять встреч на четверг", router=["Это займёт несколько минут: девять событий. Начинать?"])
@@ -242,8 +248,14 @@ def languages(office: Colleague) -> Iterator[str]:
 
 
 PARTS: tuple[Callable[[Colleague], Iterator[str]], ...] = (
-    beginnings, interview, letters, knowledge, plans, failures, languages,
-)  # fmt: skip
+    beginnings,
+    interview,
+    letters,
+    knowledge,
+    plans,
+    failures,
+    languages,
+)
 
 
 def test_the_page_is_what_runs(template: str, postgres: EmbeddedPostgres, tmp_path: Path) -> None:

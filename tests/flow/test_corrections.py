@@ -118,8 +118,9 @@ def test_a_draft_shows_the_correction_first(stack: Stack, user: UUID) -> None:
     stack.wait_archived(*runs)
     asked = draft(stack, stack.ask(user, QUESTION, conversation_id=conversation))
     assert [line.partition("] ")[2] for line in asked.recent[:2]] == [
-        "user: My parrot is called Crook.", "user: My parrot is called Hook.",
-    ]  # fmt: skip
+        "user: My parrot is called Crook.",
+        "user: My parrot is called Hook.",
+    ]
     assert f", replaced {TODAY}] user: My parrot is called Hook." in asked.recent[1]
     lines = [line for line in asked.focus if "user: He answers" in line or ("Basil and he" in line and "- [" in line)]
     assert lines == [f"- [{TODAY}] user: {NEW}", f"- [2024-05-01, replaced {TODAY}] user: {OLD}"]
@@ -170,8 +171,10 @@ def test_a_note_can_be_corrected(stack: Stack, user: UUID) -> None:
         stack.wait_archived(stack.ask(user, f"Statement {n} is about topic{n}."))
     focus = draft(stack, stack.ask(user, "What is the weather like?")).focus
     assert focus[:3] == (
-        f"- [{TODAY}] user: I eat meat on Sundays.", "Notes of the user:", f"- Note, replaced {TODAY}: I eat no meat",
-    )  # fmt: skip
+        f"- [{TODAY}] user: I eat meat on Sundays.",
+        "Notes of the user:",
+        f"- Note, replaced {TODAY}: I eat no meat",
+    )
 
 
 def test_what_was_said_again_since_is_valid(stack: Stack, user: UUID) -> None:

@@ -44,8 +44,9 @@ async def test_quality_is_more_than_a_cheap_lead(shop: Shop) -> None:
     engaged(shop, cheap, 20)
     data = await shop.data("getTopCreatives")
     assert [(one["title"], one["cpl"], one["qcpl"]) for one in data["creatives"]] == [
-        ("Дорогой", 3, 5), ("Дешёвый", 2, 10),
-    ]  # fmt: skip
+        ("Дорогой", 3, 5),
+        ("Дешёвый", 2, 10),
+    ]
     assert data["period"]["name"] == "all" and data["count"] == 2
     by_cpl = await shop.data("getTopCreatives", {"metric": "cpl"})
     assert [one["title"] for one in by_cpl["creatives"]] == ["Дешёвый", "Дорогой"]
@@ -76,8 +77,12 @@ async def test_a_video_is_followed_day_by_day(shop: Shop) -> None:
     figures(shop, creative, "2026-11-18", video_views=100, p25=100, p50=100, p75=0, p95=0)
     data = await shop.data("getCreativeMetrics", {"creative_id": "71", "limit": 1})
     assert data["total"]["video"] == {
-        "video_views": 300, "retention_25": 66.67, "retention_50": 50, "retention_75": 6.67, "retention_95": 3.33,
-    }  # fmt: skip
+        "video_views": 300,
+        "retention_25": 66.67,
+        "retention_50": 50,
+        "retention_75": 6.67,
+        "retention_95": 3.33,
+    }
     assert [day["day"] for day in data["days"]] == ["2026-11-18"] and data["days_count"] == 2
     assert (data["total"]["ctr"], data["total"]["cpm"]) == (2, 100) and data["period"]["name"] == "last_30d"
 
@@ -154,9 +159,11 @@ async def test_what_cannot_be_launched(shop: Shop, facebook: Running) -> None:
     new, uploaded = str(shop.creative("Черновик")), "72"
     shop.creative("Зима", uploaded)
     for creative, direction, words in (
-        (new, running, "not uploaded"), (uploaded, paused, "is paused"), (uploaded, empty, "no ad set"),
+        (new, running, "not uploaded"),
+        (uploaded, paused, "is paused"),
+        (uploaded, empty, "no ad set"),
         (uploaded, uuid4(), "no such direction"),
-    ):  # fmt: skip
+    ):
         body = await shop.call("launchCreative", {"creative_id": creative, "direction_id": str(direction)})
         assert body["error_code"] == "failed" and words in body["message"], body
     assert facebook.journal("POST") == []

@@ -18,9 +18,11 @@ from tests.stack import ROOT, Stack
 
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana.json").read_text())
 OPTIONAL = {  # there is nothing to embed here
-    "maas_embedded_turns", "maas_embedding_refused_turns", "maas_embedding_tokens_total",
+    "maas_embedded_turns",
+    "maas_embedding_refused_turns",
+    "maas_embedding_tokens_total",
     "maas_embedding_waiting_turns",
-}  # fmt: skip
+}
 OF_PROMETHEUS = {"job", "instance", "le"}
 
 

@@ -20,9 +20,7 @@ WARNING = "Большая задача: её шаги выполнятся в ф
 
 
 @pytest.fixture(scope="module")
-def office(
-    fresh_database: str, models: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Office]:  # fmt: skip
+def office(fresh_database: str, models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """A server that asks for keys, and an assistant under the name that the routes use."""
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), MAAS_AUTH="keys") as stack:
         stack.start_server()
@@ -124,15 +122,19 @@ def test_a_plan_that_nobody_can_make(office: Office, key: dict[str, str]) -> Non
 @pytest.mark.parametrize(
     ("path", "wrong", "code"),
     [
-        (SUPERVISOR, {"complexity": "extreme"}, "invalid_request"), (SUPERVISOR, {"more": 1}, "invalid_request"),
+        (SUPERVISOR, {"complexity": "extreme"}, "invalid_request"),
+        (SUPERVISOR, {"more": 1}, "invalid_request"),
         (SUPERVISOR, {"userIntent": " \u200b"}, "invalid_request"),
         (SUPERVISOR, {"userIntent": "a\0"}, "invalid_request"),
         (SUPERVISOR, {"proposedPlan": "я" * 2001}, "invalid_request"),
-        (COMPLEX, {"taskDescription": "x" * 1_100_000}, "too_large"), (COMPLEX, {"steps": []}, "invalid_request"),
-        (COMPLEX, {"taskDescription": 5}, "invalid_request"), (COMPLEX, {"userId": "Ann"}, "invalid_request"),
-        (COMPLEX, {"userId": str(uuid4())}, "not_found"), (SUPERVISOR, {"userId": str(uuid4())}, "not_found"),
+        (COMPLEX, {"taskDescription": "x" * 1_100_000}, "too_large"),
+        (COMPLEX, {"steps": []}, "invalid_request"),
+        (COMPLEX, {"taskDescription": 5}, "invalid_request"),
+        (COMPLEX, {"userId": "Ann"}, "invalid_request"),
+        (COMPLEX, {"userId": str(uuid4())}, "not_found"),
+        (SUPERVISOR, {"userId": str(uuid4())}, "not_found"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_body_begins_nothing(
     office: Office, key: dict[str, str], path: str, wrong: dict[str, Any], code: str
 ) -> None:

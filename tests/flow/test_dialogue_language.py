@@ -49,7 +49,7 @@ def have(connection: Connection, said: Sequence[str], metadata: object = None) -
         ("👍", ["ok"], "en"),
         ("", [], "en"),
     ],
-)  # fmt: skip
+)
 async def test_the_language(
     database: str, connection: Connection, text: str, said: Sequence[str], expected: str
 ) -> None:

@@ -237,9 +237,10 @@ def test_the_page_shows_what_happens(postgres: EmbeddedPostgres, template: str, 
     with copy_of(template, postgres.dsn) as dsn, sticker_chats(dsn, tmp_path / "openai", OPENAI) as (stack, model):
         pages.append(openai_dialogue(stack, model))
     with (
-        copy_of(template, postgres.dsn) as dsn, HTTPServer(threaded=True) as server,
+        copy_of(template, postgres.dsn) as dsn,
+        HTTPServer(threaded=True) as server,
         Stack(dsn, tmp_path / "clerk") as stack,
-    ):  # fmt: skip
+    ):
         models = ModelServer(server)
         definition = json.dumps({"toolset": ["box", "shelf"]})
         stack.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", definition)

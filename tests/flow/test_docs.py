@@ -61,10 +61,14 @@ def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
         if name != "README.md":  # that one shows what a newcomer sees
             command, shown = for_user(command, user), shown.replace(LOCAL_USER, str(user))
         done = subprocess.run(
-            command, shell=True, cwd=ROOT,
+            command,
+            shell=True,
+            cwd=ROOT,
             env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn, "MAAS_URL": str(stack.client.base_url)},
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert done.returncode == 0, done.stderr
         output = "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
         pattern = ".*?".join(re.escape(piece) for piece in shown.split("…"))

@@ -64,9 +64,15 @@ def scene(stack: Stack) -> Iterator[Scene]:
 def scenario(*steps: dict[str, Any], day: int = 9) -> Scenario:
     said = {"day": 1, "steps": [{"user": "My kettle is blue and hums.", "as": "kettle"}]}
     return Scenario.model_validate(
-        {"name": "kettle", "title": "t", "language": "en", "kind": "facts", "builtin": True,
-         "days": [said, {"day": day, "steps": list(steps)}]}
-    )  # fmt: skip
+        {
+            "name": "kettle",
+            "title": "t",
+            "language": "en",
+            "kind": "facts",
+            "builtin": True,
+            "days": [said, {"day": day, "steps": list(steps)}],
+        }
+    )
 
 
 def test_rules_do_what_the_scenarios_say_that_they_can(scene: Scene) -> None:
@@ -109,9 +115,13 @@ def test_each_expectation_fails_where_it_does_not_hold(scene: Scene, monkeypatch
 def test_days_pass_for_all_that_is_stored(scene: Scene, stack: Stack) -> None:
     talk = scenario({"ask": "Which colour has my kettle that hums?", "expect": [{"contains": "blue"}]})
     later = {"day": 40, "steps": [{"ask": "Which of my kettles hums and is blue?", "expect": [{"contains": "blue"}]}]}
-    whole = Scenario.model_validate(talk.model_dump(by_alias=True, exclude_defaults=True) | {
-        "name": "kettle", "days": [*(day.model_dump(by_alias=True, exclude_defaults=True) for day in talk.days), later]
-    })  # fmt: skip
+    whole = Scenario.model_validate(
+        talk.model_dump(by_alias=True, exclude_defaults=True)
+        | {
+            "name": "kettle",
+            "days": [*(day.model_dump(by_alias=True, exclude_defaults=True) for day in talk.days), later],
+        }
+    )
     (result,) = play_scenarios(scene, [whole])
     assert result.outcome == "passed", result.failures
     ages = stack.rows(
@@ -154,9 +164,11 @@ def played(
     models.scripts["responder"] = follow_orders
     tools, port = free_port(), free_port()
     settings = models_of("openai:responder", ["responder"]) | {
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "sk-test-key-1234567890",
-        "MAAS_RETRY_DELAY": "0.05", "MAAS_MCP_SERVERS": json.dumps(office.settings(tools)),
-    }  # fmt: skip
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1",
+        "OPENAI_API_KEY": "sk-test-key-1234567890",
+        "MAAS_RETRY_DELAY": "0.05",
+        "MAAS_MCP_SERVERS": json.dumps(office.settings(tools)),
+    }
     with copy_of(template, postgres.dsn) as dsn, Stack(dsn, tmp_path_factory.mktemp("played")) as stack:
         prepare_office(dsn)
         stack.launch("learning_agent/emulator/office.py", str(tools))

@@ -24,11 +24,15 @@ from tests.stack import ROOT, Stack
 HOSTILE = "zanzibar \x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\u2066\u061c [red]loud[/red] :boom: \r\x08\x7f\u2028 end"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 POISONED = {
-    "raw_logs": ("content", "speaker"), "lsm_storage": ("summary",), "llm_calls": ("model", "error", "reply"),
-    "engines": ("host",), "api_keys": ("name", "prefix"), "system_prompts_history": ("prompt_template",),
+    "raw_logs": ("content", "speaker"),
+    "lsm_storage": ("summary",),
+    "llm_calls": ("model", "error", "reply"),
+    "engines": ("host",),
+    "api_keys": ("name", "prefix"),
+    "system_prompts_history": ("prompt_template",),
     "chat_conversations": ("title",),
     "pipeline_runs": ("user_query", "final_answer", "error_message"),
-}  # fmt: skip
+}
 KEY = "insert into api_keys (id, name, secret_hash, scopes) values (%s, 'x', sha256('x'), '{read}')"
 TOOL = """insert into tools (name, domain, description, parameters, effect, version, is_idempotent)
     values (%s, %s, %s, %s, 'read', '1', true)"""
@@ -63,11 +67,23 @@ def maas(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[CliRunner]:
 @pytest.mark.parametrize(
     "words",
     [
-        "search zanzibar --user USER", "runs", "trace RUN", "trace RUN --prompts", "trace RUN --json", "tools",
-        "tools --json", "keys list", "top --once", "doctor", "export USER", "ask zanzibar? --user USER",
-        "chat --user USER", "replay RUN", "replay RUN --json",
+        "search zanzibar --user USER",
+        "runs",
+        "trace RUN",
+        "trace RUN --prompts",
+        "trace RUN --json",
+        "tools",
+        "tools --json",
+        "keys list",
+        "top --once",
+        "doctor",
+        "export USER",
+        "ask zanzibar? --user USER",
+        "chat --user USER",
+        "replay RUN",
+        "replay RUN --json",
     ],
-)  # fmt: skip
+)
 def test_nothing_stored_steers_the_terminal(stack: Stack, run: UUID, maas: CliRunner, words: str) -> None:
     user = str(stack.rows("select user_id from pipeline_runs where id = %s", run)[0]["user_id"])
     asked = [word.replace("RUN", str(run)).replace("USER", user) for word in words.split()]
@@ -88,11 +104,15 @@ def test_nothing_stored_steers_the_terminal(stack: Stack, run: UUID, maas: CliRu
 def test_a_sequence_in_two_chunks_and_hostile_events(capsys: pytest.CaptureFixture[str]) -> None:
     screen = RunPrinter()
     for kind, data in (
-        ("text", {"attempt": "1", "delta": "a\x1b"}), ("text", {"attempt": "1", "delta": "[2Jb\n\tc\n"}),
-        ("tool_start", {"tool": HOSTILE}), ("tool_result", {"tool": HOSTILE, "error_code": HOSTILE}),
-        ("buttons", {"buttons": [{"id": "1", "label": f"yes\n{HOSTILE}"}]}), ("error", {"message": HOSTILE}),
-        ("sticker", {"attachment_id": HOSTILE}), ("done", {"final_answer": HOSTILE}),
-    ):  # fmt: skip
+        ("text", {"attempt": "1", "delta": "a\x1b"}),
+        ("text", {"attempt": "1", "delta": "[2Jb\n\tc\n"}),
+        ("tool_start", {"tool": HOSTILE}),
+        ("tool_result", {"tool": HOSTILE, "error_code": HOSTILE}),
+        ("buttons", {"buttons": [{"id": "1", "label": f"yes\n{HOSTILE}"}]}),
+        ("error", {"message": HOSTILE}),
+        ("sticker", {"attachment_id": HOSTILE}),
+        ("done", {"final_answer": HOSTILE}),
+    ):
         screen.show(Event(Cursor(), kind, json.dumps(data)))
     printed = capsys.readouterr().out
     assert not STEERS.search(printed)

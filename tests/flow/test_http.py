@@ -248,11 +248,16 @@ def test_the_caller_reads_what_it_may(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("host", "status"),
     [
-        ("localhost:8000", 200), ("127.0.0.1", 200), ("[::1]:80", 200), ("LOCALHOST", 200),
+        ("localhost:8000", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("LOCALHOST", 200),
         ("127.0.0.1.evil.example", 401),
-        ("evil.example:8000", 401), ("localhost.evil.example", 401), ("127.0.0.1:8000@evil.example", 401),
+        ("evil.example:8000", 401),
+        ("localhost.evil.example", 401),
+        ("127.0.0.1:8000@evil.example", 401),
     ],
-)  # fmt: skip
+)
 def test_a_name_that_was_bent_to_this_machine_opens_nothing(stack: Stack, user: UUID, host: str, status: int) -> None:
     reply = stack.client.get("/v1/runs", params={"user_id": str(user)}, headers={"host": host})
     assert reply.status_code == status, reply.text

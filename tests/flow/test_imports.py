@@ -83,8 +83,14 @@ def test_large_pictures_are_decoded_one_at_a_time(server: tuple[Stack, Path]) ->
     stack, status = server
     image = picture("JPEG", (8000, 5000), exif=exif(6))
     header = {"maas": "export", "version": 1, "user_id": str(uuid4())}
-    line = {"type": "attachment", "id": str(uuid4()), "created_at": "2025-01-01T00:00:00Z", "run_id": None,
-            "kind": "upload", "content": base64.b64encode(image).decode()}  # fmt: skip
+    line = {
+        "type": "attachment",
+        "id": str(uuid4()),
+        "created_at": "2025-01-01T00:00:00Z",
+        "run_id": None,
+        "kind": "upload",
+        "content": base64.b64encode(image).decode(),
+    }
     export = "\n".join(map(json.dumps, (header, line))).encode()
 
     def upload(_: int) -> int:

@@ -47,11 +47,21 @@ def supabase(user: UUID | str, **claims: Any) -> dict[str, Any]:
     """What Supabase puts into the token of a user who has logged in."""
     now = int(time.time())
     return {
-        "iss": "https://project.supabase.co/auth/v1", "sub": str(user), "aud": "authenticated", "exp": now + 3600,
-        "iat": now, "email": "ann@example.org", "phone": "", "role": "authenticated", "aal": "aal1",
-        "app_metadata": {"provider": "email", "providers": ["email"]}, "user_metadata": {}, "is_anonymous": False,
-        "amr": [{"method": "password", "timestamp": now}], "session_id": str(uuid4()),
-    } | claims  # fmt: skip
+        "iss": "https://project.supabase.co/auth/v1",
+        "sub": str(user),
+        "aud": "authenticated",
+        "exp": now + 3600,
+        "iat": now,
+        "email": "ann@example.org",
+        "phone": "",
+        "role": "authenticated",
+        "aal": "aal1",
+        "app_metadata": {"provider": "email", "providers": ["email"]},
+        "user_metadata": {},
+        "is_anonymous": False,
+        "amr": [{"method": "password", "timestamp": now}],
+        "session_id": str(uuid4()),
+    } | claims
 
 
 def project_key(role: str) -> dict[str, Any]:
@@ -131,8 +141,11 @@ def test_what_is_no_valid_token_gets_one_answer(stack: Stack) -> None:
         jwt.encode(supabase(user, exp="never"), SECRET, "HS256"),
         jwt.encode(without_end, SECRET, "HS256"),
         tampered(user),
-        "a.b.c", "...", "eyJhbGciOiJub25lIn0.e30.", SECRET,
-    ]  # fmt: skip
+        "a.b.c",
+        "...",
+        "eyJhbGciOiJub25lIn0.e30.",
+        SECRET,
+    ]
     plain = stack.client.get("/v1/runs")
     assert plain.status_code == 401
     for token in tokens:

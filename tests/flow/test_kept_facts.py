@@ -83,7 +83,7 @@ async def deps(database: str) -> AsyncIterator[Deps]:
 
 async def remember(
     deps: Deps, connection: Connection, user: UUID, exchanges: int, facts: Sequence[Fact] = FACTS
-) -> None:  # fmt: skip
+) -> None:
     """Import what was said and have the Archivist summarize each exchange."""
     first = datetime.now(UTC).replace(hour=9, minute=0) - timedelta(days=100 + exchanges // 3)
     turns: list[Mapping[str, Any]] = []

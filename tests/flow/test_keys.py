@@ -26,9 +26,21 @@ def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
     none = maas(stack, "doctor", MAAS_AUTH="keys")
     assert none.returncode == 1 and "maas keys create NAME" in none.stdout
     made = maas(
-        stack, "keys", "create", "shop", "--scope", "read", "--scope", "metrics", "--user", "anna", "--rate", "60/min",
-        "--expires", "30",
-    )  # fmt: skip
+        stack,
+        "keys",
+        "create",
+        "shop",
+        "--scope",
+        "read",
+        "--scope",
+        "metrics",
+        "--user",
+        "anna",
+        "--rate",
+        "60/min",
+        "--expires",
+        "30",
+    )
     key = made.stdout.strip()
     assert re.fullmatch(r"maas_[0-9a-f]{12}_[0-9a-f]{64}", key), made.stderr
     listed = maas(stack, "keys", "list").stdout
@@ -45,15 +57,18 @@ def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
     assert "revoked" in maas(stack, "keys", "list").stdout
     actions = stack.rows("select action, user_id from audit where action like 'key%' order by id")
     assert [(row["action"], row["user_id"]) for row in actions] == [
-        ("key_create", anna["user_id"]), ("key_revoke", anna["user_id"]),
-    ]  # fmt: skip
+        ("key_create", anna["user_id"]),
+        ("key_revoke", anna["user_id"]),
+    ]
 
 
 def test_a_key_for_everybody_differs_from_one_for_metrics(stack: Stack) -> None:
     kinds = {
-        "trusted": ((), "everybody's"), "root": (("--scope", "admin"), "everybody's"),
-        "prometheus": (("--scope", "metrics"), "nobody's"), "app": (("--prefix", "app:"), "app:…"),
-    }  # fmt: skip
+        "trusted": ((), "everybody's"),
+        "root": (("--scope", "admin"), "everybody's"),
+        "prometheus": (("--scope", "metrics"), "nobody's"),
+        "app": (("--prefix", "app:"), "app:…"),
+    }
     for name, (options, _) in kinds.items():
         maas(stack, "keys", "create", name, *options)
     lines = {line.split()[0]: line for line in maas(stack, "keys", "list").stdout.splitlines()}
@@ -71,7 +86,7 @@ def test_a_key_for_everybody_differs_from_one_for_metrics(stack: Stack) -> None:
         (("create", "shop", "--expires", "0"), "--expires"),
         (("revoke", "000000000000"), "maas keys list"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_word_is_one_line_and_changes_nothing(stack: Stack, arguments: tuple[str, ...], word: str) -> None:
     before = stack.rows("select from api_keys")
     done = maas(stack, "keys", *arguments)

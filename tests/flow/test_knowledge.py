@@ -30,8 +30,12 @@ def listed(stack: Stack, user: UUID) -> list[dict[str, Any]]:
 
 
 def test_every_format_is_found_with_its_place(stack: Stack, user: UUID) -> None:
-    files = {"handbook.md": HANDBOOK.encode(), "canteen.html": PAGE.encode(), "travel.docx": docx(),
-             "mill.pdf": pdf("Nothing here.", "The millstone is turned on Mondays.")}  # fmt: skip
+    files = {
+        "handbook.md": HANDBOOK.encode(),
+        "canteen.html": PAGE.encode(),
+        "travel.docx": docx(),
+        "mill.pdf": pdf("Nothing here.", "The millstone is turned on Mondays."),
+    }
     for name, content in files.items():
         reply = add(stack, user, name, content)
         assert reply.status_code == 201 and reply.json()["outcome"] == "added", reply.text
@@ -77,14 +81,18 @@ def test_nobody_finds_what_is_anothers(stack: Stack, user: UUID, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"  \n", "it is empty"), ("a.exe", b"MZ", "format is not supported"),
-        ("a.pdf", pdf("Secret", password="sesame"), "encrypted"), ("a.pdf", pdf(""), "no text"),
-        ("a\nb.txt", b"text", "name"), ("x" * 501 + ".txt", b"text", "name"), ("a.txt", b"\0" * 100, "not UTF-8 text"),
+        ("a.txt", b"  \n", "it is empty"),
+        ("a.exe", b"MZ", "format is not supported"),
+        ("a.pdf", pdf("Secret", password="sesame"), "encrypted"),
+        ("a.pdf", pdf(""), "no text"),
+        ("a\nb.txt", b"text", "name"),
+        ("x" * 501 + ".txt", b"text", "name"),
+        ("a.txt", b"\0" * 100, "not UTF-8 text"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_one_clear_error(
     stack: Stack, user: UUID, name: str, content: bytes, message: str
-) -> None:  # fmt: skip
+) -> None:
     reply = add(stack, user, name, content)
     assert reply.status_code == 422 and message in reply.json()["error"]["message"], reply.text
     assert found(stack, user, "text")["total"] == 0

@@ -22,9 +22,13 @@ RUN = b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/j
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     limits = {
-        "MAAS_HEAD_TIMEOUT": "0.4", "MAAS_BODY_TIMEOUT": "1.0", "MAAS_BODY_PAUSE": "0.4", "MAAS_WRITE_TIMEOUT": "0.4",
-        "MAAS_CONNECTIONS": str(CONNECTIONS), "MAAS_FOLLOWERS": str(FOLLOWERS),
-    }  # fmt: skip
+        "MAAS_HEAD_TIMEOUT": "0.4",
+        "MAAS_BODY_TIMEOUT": "1.0",
+        "MAAS_BODY_PAUSE": "0.4",
+        "MAAS_WRITE_TIMEOUT": "0.4",
+        "MAAS_CONNECTIONS": str(CONNECTIONS),
+        "MAAS_FOLLOWERS": str(FOLLOWERS),
+    }
     with Stack(fresh_database, tmp_path_factory.mktemp("limits"), **limits) as running:
         running.start_server()
         yield running
@@ -63,13 +67,15 @@ def is_cut(connection: socket.socket, seconds: float) -> bool:
         (b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n", (414, "uri_too_long")),
         (b"GET /healthz?" + b"a" * 20_000, (414, "uri_too_long")),
         (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 101 + b"\r\n", (431, "headers_too_large")),
-        (b"GET / HTTP/1.1\r\n" + b"".join(b"a%d: %s\r\n" % (n, b"b" * 9000) for n in range(8)) + b"\r\n",
-         (431, "headers_too_large")),
+        (
+            b"GET / HTTP/1.1\r\n" + b"".join(b"a%d: %s\r\n" % (n, b"b" * 9000) for n in range(8)) + b"\r\n",
+            (431, "headers_too_large"),
+        ),
         (b"GET / HTTP/1.1\r\na: " + b"b" * 70_000, (431, "headers_too_large")),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01", (400, "bad_request")),
     ],
     ids=["path", "query", "number", "size", "one without end", "no http"],
-)  # fmt: skip
+)
 def test_a_head_is_limited(stack: Stack, said: bytes, expected: tuple[int, str]) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(said)

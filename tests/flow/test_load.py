@@ -73,9 +73,13 @@ def test_a_killed_load_is_run_again(stack: Stack, user: UUID) -> None:
     text = "".join(f'{{"id": {n}}}\n' for n in range(900))
     words = ("load", "-", "--table", "seeds", "--user", str(user))
     process = subprocess.Popen(
-        [str(MAAS), *words], env={"DATABASE_URL": stack.dsn, "PATH": "/usr/bin:/bin"}, stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        [str(MAAS), *words],
+        env={"DATABASE_URL": stack.dsn, "PATH": "/usr/bin:/bin"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     assert process.stdin is not None
     process.stdin.write(text)
     process.stdin.flush()

@@ -79,8 +79,9 @@ async def test_a_read_is_a_run_that_is_in_no_memory(business: Marketer) -> None:
     assert [one["name"] for one in body["data"]["campaigns"]] == ["Заявки"]
     (run,) = business.stack.rows(
         "select id, kind, source, is_remembered, final_answer from pipeline_runs where user_id = %s order by seq desc "
-        "limit 1", business.user,
-    )  # fmt: skip
+        "limit 1",
+        business.user,
+    )
     assert (run["kind"], run["source"], run["is_remembered"]) == ("action", "mcp", False)
     assert json.loads(run["final_answer"]) == body
     executed = business.stack.rows("select tool, status from tool_executions where run_id = %s", run["id"])
@@ -164,8 +165,12 @@ async def test_a_write_whose_orchestrator_dies_is_not_repeated(database: str, tm
         program = one.stack.start_orchestrator(**one.settings())
         poll(lambda: known(one), 20, "the tools are stored")
         one.facebook.fault("hang", path="/101", method="POST", is_done=True)
-        asked = {"user_id": str(one.user), "assistant": "ads", "tool": "resumeCampaign",
-                 "arguments": {"campaign_id": "101"}}  # fmt: skip
+        asked = {
+            "user_id": str(one.user),
+            "assistant": "ads",
+            "tool": "resumeCampaign",
+            "arguments": {"campaign_id": "101"},
+        }
         run_id = UUID(one.stack.client.post("/v1/tool_calls", json=asked).json()["request_id"])
         await apoll(lambda: one.writes(), 20, "Facebook is asked")
         one.stack.stop(program, signal.SIGKILL)

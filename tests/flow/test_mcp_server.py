@@ -64,7 +64,7 @@ async def program(url: str, *words: str, mode: str = "auto", **environment: str)
     """A client of `maas mcp`."""
     parameters = StdioServerParameters(
         command=MAAS[0], args=[*MAAS[1:], *words], cwd=ROOT, env=os.environ | {"MAAS_URL": url} | environment
-    )  # fmt: skip
+    )
     async with Client(stdio_client(parameters), mode=mode) as client:
         yield client
 
@@ -161,9 +161,10 @@ async def test_users_do_not_see_each_other(stack: Stack, name: str) -> None:
         assert (await call(client, "list_memories", user_id=other))["results"] == []
         for known in (other, str(uuid4())):
             for tool, field, id in (
-                ("get_run", "request_id", kept["request_id"]), ("get_memory_sources", "memory_id", kept["memory_id"]),
+                ("get_run", "request_id", kept["request_id"]),
+                ("get_memory_sources", "memory_id", kept["memory_id"]),
                 ("delete_memory", "memory_id", kept["memory_id"]),
-            ):  # fmt: skip
+            ):
                 foreign = await refused(client, tool, user_id=known, **{field: id})
                 missing = await refused(client, tool, user_id=known, **{field: str(UUID(int=404))})
                 assert foreign == missing.replace(str(UUID(int=404)), id) and "there is no" in foreign

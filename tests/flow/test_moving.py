@@ -35,8 +35,10 @@ def live(stack: Stack, user: UUID) -> UUID:
         """insert into chat_pending_actions
              (user_id, run_id, conversation_id, call_id, tool_name, args_hash, asked_hash, effect)
            values (%s, %s, %s, 'c', 'pay', 'x', 'x', 'write')""",
-        user, runs[1], opened,
-    )  # fmt: skip
+        user,
+        runs[1],
+        opened,
+    )
     return UUID(opened)
 
 
@@ -52,7 +54,9 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
     assert counts == counts | {"conversation": 1, "message": 4, "note": 1, "attachment": 2, "action": 1, "run": 2}
     assert [count for _, _, count in dialogue] == [1, 1, 0, 0]
     assert {line["kind"]: base64.b64decode(line["content"]) for line in of(before, "attachment")} == {
-        "upload": picture("JPEG"), "generated": picture("PNG")}  # fmt: skip
+        "upload": picture("JPEG"),
+        "generated": picture("PNG"),
+    }
     assert any(line["attachment_ids"] for line in of(before, "run"))
     stack.client.delete(f"/v1/users/{user}")
     restored = post(stack, user, *before)

@@ -34,9 +34,11 @@ POSTED = {
     "/v1/chat/completions": {"model": "mentor", "user": USER, "messages": [{"role": "user", "content": "hi"}]},
 }
 CALL = {
-    "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
     "params": {"name": "search_memories", "arguments": {"query": "boat", "user_id": USER}},
-}  # fmt: skip
+}
 MCP = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
 
 

@@ -109,17 +109,25 @@ async def test_what_one_client_tells_another_recalls(client: OpenAI, async_clien
 
 def test_a_reply_is_a_chat_completion(stack: Stack, client: OpenAI, name: str) -> None:
     history: list[Any] = [
-        {"role": "system", "content": "Speak like a pirate."}, {"role": "user", "content": "My dog is Rex."},
+        {"role": "system", "content": "Speak like a pirate."},
+        {"role": "user", "content": "My dog is Rex."},
         {"role": "assistant", "content": None, "tool_calls": []},
         {"role": "tool", "content": "42", "tool_call_id": "1"},
-    ]  # fmt: skip
+    ]
     parts = [{"type": "text", "text": "I have a boat,"}, {"type": "text", "text": "the Zephyr."}]
     raw = client.chat.completions.with_raw_response.create(
-        model="mentor", user=name, messages=[*history, *says(parts), {"role": "developer", "content": "Be brief."}],
-        temperature=0.1, max_tokens=5, seed=7, tool_choice="auto",
+        model="mentor",
+        user=name,
+        messages=[*history, *says(parts), {"role": "developer", "content": "Be brief."}],
+        temperature=0.1,
+        max_tokens=5,
+        seed=7,
+        tool_choice="auto",
         tools=[{"type": "function", "function": {"name": "f"}}],
-        metadata={"page": "7"}, extra_body={"unheard_of": {"x": 1}}, extra_headers={"X-Client-Request-Id": "mine-1"},
-    )  # fmt: skip
+        metadata={"page": "7"},
+        extra_body={"unheard_of": {"x": 1}},
+        extra_headers={"X-Client-Request-Id": "mine-1"},
+    )
     reply = raw.parse()
     (run,) = runs_of(stack, name)
     assert raw.headers["x-client-request-id"] == "mine-1"
@@ -127,8 +135,10 @@ def test_a_reply_is_a_chat_completion(stack: Stack, client: OpenAI, name: str) -
     assert (words(reply), reply.choices[0].finish_reason) == (run["final_answer"], "stop")
     assert reply.created == int(run["created_at"].timestamp())
     assert (run["user_query"], run["source"], run["metadata"]) == (
-        "I have a boat,\nthe Zephyr.", "openai", {"page": "7"},
-    )  # fmt: skip
+        "I have a boat,\nthe Zephyr.",
+        "openai",
+        {"page": "7"},
+    )
     assert reply.usage and reply.usage.prompt_tokens > 10 and reply.usage.completion_tokens > 5
     added = reply.model_dump()["maas"]
     assert (added["request_id"], added["conversation_id"], added["usage_is_estimated"]) == (str(run["id"]), None, True)
@@ -140,25 +150,36 @@ def test_what_comes_along_reaches_the_model_and_no_memory(
 ) -> None:
     """System text and earlier messages shape this answer; what is not honoured is named, in the body and a header."""
     messages: list[Any] = [
-        {"role": "system", "content": "Speak like a pirate."}, {"role": "user", "content": "My dog is Rex."},
+        {"role": "system", "content": "Speak like a pirate."},
+        {"role": "user", "content": "My dog is Rex."},
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]},
         {"role": "tool", "content": "Rex is three.", "tool_call_id": "1"},
         {"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": "input_audio", "input_audio": {}}]},
-        {"role": "assistant", "content": "A fine dog."}, *says("How old is it?"),
+        {"role": "assistant", "content": "A fine dog."},
+        *says("How old is it?"),
         {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
-    ]  # fmt: skip
+    ]
     asked: dict[str, Any] = {
-        "model": "poet", "user": name, "messages": messages, "temperature": 0, "seed": 7, "n": 1, "stop": None,
-        "tools": [{"type": "function", "function": {"name": "f"}}], "extra_body": {"имя": 1, "top_k": 5},
-    }  # fmt: skip
+        "model": "poet",
+        "user": name,
+        "messages": messages,
+        "temperature": 0,
+        "seed": 7,
+        "n": 1,
+        "stop": None,
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "extra_body": {"имя": 1, "top_k": 5},
+    }
     raw = client.chat.completions.with_raw_response.create(**asked)
     system, question = (one["content"] for one in models.said_to("responder")[-1]["messages"])
     role, _, memory = system.partition("\n<memory>\n")
     assert role.index("Speak like a pirate.\n\nBe brief.") > 100 and "Rex" not in role
     assert [line for line in memory.split("\n") if line.startswith("- ")] == [
-        "- [earlier] user: My dog is Rex.", "- [earlier] tool: Rex is three.", "- [earlier] user: Look.",
+        "- [earlier] user: My dog is Rex.",
+        "- [earlier] tool: Rex is three.",
+        "- [earlier] user: Look.",
         "- [earlier] assistant: A fine dog.",
-    ]  # fmt: skip
+    ]
     assert question == "How old is it?"
     ignored = ["seed", "temperature", "tools", "top_k", "имя", "messages[].input_audio", "messages[].tool_calls"]
     assert sorted(raw.parse().model_dump()["maas"]["ignored"]) == sorted(ignored)
@@ -219,9 +240,15 @@ def test_usage_is_that_of_the_models(client: OpenAI, name: str) -> None:
 
 
 def test_a_stream_of_the_built_in_model(stack: Stack, client: OpenAI, name: str) -> None:
-    chunks = list(client.chat.completions.create(
-        model="mentor", user=name, messages=says("My owl is Bo."), stream=True, stream_options={"include_usage": True},
-    ))  # fmt: skip
+    chunks = list(
+        client.chat.completions.create(
+            model="mentor",
+            user=name,
+            messages=says("My owl is Bo."),
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+    )
     first, *middle, last, usage = chunks
     assert (first.choices[0].delta.role, first.choices[0].finish_reason) == ("assistant", None)
     (run,) = runs_of(stack, name)
@@ -265,8 +292,12 @@ def test_clients_of_node_recall_what_one_of_python_said(stack: Stack, client: Op
     client.chat.completions.create(model="mentor", user=user, messages=says("My falcon is called Gerda."))
     done = subprocess.run(
         ["node", "clients.mjs", f"http://127.0.0.1:{stack.port}/v1", user, "What is my falcon called?"],
-        cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     got = json.loads(done.stdout.splitlines()[-1])
     assert {one for one in got if "Gerda" in got[one].get("text", "")} == {"openai", "openai-stream", "ai", "ai-stream"}
@@ -368,9 +399,14 @@ def test_what_would_silently_be_wrong_is_refused(
 
 @pytest.mark.parametrize(
     ("user", "code"),
-    [("x" * 10_000, "bad_user"), ("a\x00b", "bad_user"), (" \u200b", "bad_user"), (7, "invalid_request"),
-     ({"id": 1}, "invalid_request")],
-)  # fmt: skip
+    [
+        ("x" * 10_000, "bad_user"),
+        ("a\x00b", "bad_user"),
+        (" \u200b", "bad_user"),
+        (7, "invalid_request"),
+        ({"id": 1}, "invalid_request"),
+    ],
+)
 def test_no_user(stack: Stack, client: OpenAI, user: Any, code: str) -> None:
     count = "select count(*) from user_identities"
     before = stack.rows(count)
@@ -391,9 +427,13 @@ def test_nobody_named_is_the_user_of_this_machine(stack: Stack, client: OpenAI, 
 
 @pytest.mark.parametrize(
     ("path", "instead"),
-    [("responses", "/v1/chat/completions"), ("responses/r1", "/v1/chat/completions"),
-     ("completions", "/v1/chat/completions"), ("embeddings", "/v1/context")],
-)  # fmt: skip
+    [
+        ("responses", "/v1/chat/completions"),
+        ("responses/r1", "/v1/chat/completions"),
+        ("completions", "/v1/chat/completions"),
+        ("embeddings", "/v1/context"),
+    ],
+)
 def test_missing_endpoints_name_the_existing_one(client: OpenAI, path: str, instead: str) -> None:
     with pytest.raises(openai.NotFoundError) as caught:
         client.post(f"/{path}", body={"model": "mentor", "input": "Hi."}, cast_to=ChatCompletion)
@@ -481,8 +521,10 @@ def test_assistants_are_models(client: OpenAI, name: str) -> None:
     assert {"mentor", "poet", "stickers"} <= listed.keys()
     assert client.models.retrieve("poet") == listed["poet"]
     assert (listed["poet"].object, listed["poet"].owned_by, listed["poet"].created > 1_700_000_000) == (
-        "model", "maas", True,
-    )  # fmt: skip
+        "model",
+        "maas",
+        True,
+    )
     for unknown in ("gpt-4o", "teller", "a\x00b"):  # the second answers requests of the command line only
         with pytest.raises(openai.NotFoundError) as caught:
             client.models.retrieve(unknown)

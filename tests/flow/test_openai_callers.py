@@ -100,10 +100,12 @@ async def test_whose_memory_a_key_opens(opened: Opener, connection: psycopg.Conn
                 await ask(client_of(key), user)
             assert (caught.value.code, caught.value.message.count(user)) == ("not_found", 1), (key, user)
         for key, wrong, code in (
-            ("for-tenant", None, "user_required"), ("for-all", None, "user_required"),
-            ("for-ann", "x" * 201, "bad_user"), ("for-tenant", "a-\x00", "bad_user"),
+            ("for-tenant", None, "user_required"),
+            ("for-all", None, "user_required"),
+            ("for-ann", "x" * 201, "bad_user"),
+            ("for-tenant", "a-\x00", "bad_user"),
             ("for-tenant", "a-" * 5000, "bad_user"),
-        ):  # fmt: skip
+        ):
             with pytest.raises(openai.BadRequestError) as bad:
                 await ask(client_of(key), wrong)
             assert bad.value.code == code
@@ -113,21 +115,37 @@ async def test_whose_memory_a_key_opens(opened: Opener, connection: psycopg.Conn
             await client_of("wrong").models.list()
         assert "mentor" in {one.id async for one in client_of("for-reading").models.list()}
         assert (denied.value.type, unknown.value.type, unknown.value.code) == (
-            "permission_error", "authentication_error", "invalid_api_key",
-        )  # fmt: skip
+            "permission_error",
+            "authentication_error",
+            "invalid_api_key",
+        )
         names = [row["external_id"] for row in connection.execute("select external_id from user_identities")]
         assert sorted(names) == ["a-lice", "ann", "bob"]
         assert connection.execute("select from pipeline_runs").fetchall() == []
-        allowed = [("for-ann", None), ("for-ann", "ann"), ("for-ann", str(ANN)), ("for-tenant", "a-lice"),
-                   ("for-tenant", str(other)), ("for-all", "bob"), ("for-all", str(ANN))]  # fmt: skip
+        allowed = [
+            ("for-ann", None),
+            ("for-ann", "ann"),
+            ("for-ann", str(ANN)),
+            ("for-tenant", "a-lice"),
+            ("for-tenant", str(other)),
+            ("for-all", "bob"),
+            ("for-all", str(ANN)),
+        ]
         for key, whom in allowed:
             with pytest.raises(openai.InternalServerError):
                 await ask(client_of(key), whom)
     asked = [(row["user_id"], row["caller"]) for row in connection.execute("select * from pipeline_runs order by seq")]
     bob = connection.execute("select user_id from user_identities where external_id = 'bob'").fetchone()
     assert bob is not None
-    assert asked == [(ANN, "ann"), (ANN, "ann"), (ANN, "ann"), (other, "tenant"), (other, "tenant"),
-                     (bob["user_id"], "all"), (ANN, "all")]  # fmt: skip
+    assert asked == [
+        (ANN, "ann"),
+        (ANN, "ann"),
+        (ANN, "ann"),
+        (other, "tenant"),
+        (other, "tenant"),
+        (bob["user_id"], "all"),
+        (ANN, "all"),
+    ]
 
 
 async def test_an_answer_that_does_not_come(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
@@ -158,11 +176,15 @@ async def test_a_retry_of_the_client_joins_its_run(opened: Opener, connection: p
         marked = {"x-stainless-retry-count": "1"}
         hurried = client_of("for-ann").with_options(timeout=0.4, max_retries=0)
         others: list[dict[str, Any]] = [
-            {"extra_headers": marked, "metadata": {"a": "b"}}, {"extra_headers": marked | {"Idempotency-Key": "k"}}, {},
-            {"extra_headers": marked, "extra_body": {"messages": [
-                {"role": "system", "content": "x"}, {"role": "user", "content": "Hello."}]}},
+            {"extra_headers": marked, "metadata": {"a": "b"}},
+            {"extra_headers": marked | {"Idempotency-Key": "k"}},
+            {},
+            {
+                "extra_headers": marked,
+                "extra_body": {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "Hello."}]},
+            },
             {"extra_headers": {"x-stainless-retry-count": "x"}},
-        ]  # fmt: skip
+        ]
         for more in others:
             with pytest.raises(openai.APITimeoutError):
                 await ask(hurried, None, **more)
@@ -210,9 +232,19 @@ async def test_one_user_leaves_places_to_follow_for_others(opened: Opener) -> No
 async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
         state = AppState(
-            db, db, load_settings(), FixedKeys(), Submitter(db), RunWatcher(db, database), EventStream(db),
-            UserEventStream(db), RequestMetrics(), RateLimiter(), Shares.of(load_settings()), AccessAudit(db),
-        )  # fmt: skip
+            db,
+            db,
+            load_settings(),
+            FixedKeys(),
+            Submitter(db),
+            RunWatcher(db, database),
+            EventStream(db),
+            UserEventStream(db),
+            RequestMetrics(),
+            RateLimiter(),
+            Shares.of(load_settings()),
+            AccessAudit(db),
+        )
         run_id = await state.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream_completion(state, run_id, "mentor", False, keep_alive_s=0.05)) as lines:
             role = await anext(lines)

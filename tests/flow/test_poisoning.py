@@ -90,9 +90,14 @@ def models() -> Iterator[ModelServer]:
         models = ModelServer(server)
         models.scripts |= {"responder": follow_orders, "archivist": believe}
         models.replies["analyzer"] = json.dumps(
-            {"needs_context": True, "context_type": "SPECIFIC_HISTORY", "time_scope": "hot", "search_keywords": [],
-             "context_found": None}
-        )  # fmt: skip
+            {
+                "needs_context": True,
+                "context_type": "SPECIFIC_HISTORY",
+                "time_scope": "hot",
+                "search_keywords": [],
+                "context_found": None,
+            }
+        )
         yield models
         models.close()
 
@@ -102,15 +107,19 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory, models:
     folder = tmp_path_factory.mktemp("poisoning")
     texts = " ".join(ORDERS.format(words.planted) for words in LANGUAGES.values())
     program = {
-        "command": sys.executable, "args": [str(Path(__file__).parent.parent / "planting_server.py")], "user": SELF,
-        "env": {"PLANTED": texts}, "effects": {"look": "read"},
-    }  # fmt: skip
+        "command": sys.executable,
+        "args": [str(Path(__file__).parent.parent / "planting_server.py")],
+        "user": SELF,
+        "env": {"PLANTED": texts},
+        "effects": {"look": "read"},
+    }
     with Stack(fresh_database, folder, MAAS_HISTORY_ROWS="2") as running:
         for name, toolset in (("clerk", ["evil"]), ("reader", ["lightrag_query"]), ("victim", [])):
             running.rows(
                 "insert into assistants (name, role_name, definition) values (%s, 'Mentor', %s)",
-                name, json.dumps({"toolset": toolset}),
-            )  # fmt: skip
+                name,
+                json.dumps({"toolset": toolset}),
+            )
         running.start_server()
         servers = json.dumps({"mcpServers": {"evil": program}})
         settings = models.settings() | {"MAAS_ASSEMBLER_MODEL": "extractive:builtin"}
@@ -227,8 +236,9 @@ def remembered(stack: Stack, user: UUID) -> list[str]:
     """What memory still holds of the planted words."""
     rows = stack.rows(
         "select content from raw_logs where user_id = %s union select summary from lsm_storage where user_id = %s",
-        user, user,
-    )  # fmt: skip
+        user,
+        user,
+    )
     return [row["content"] for row in rows if "DE00EVIL" in row["content"]]
 
 

@@ -35,10 +35,17 @@ def test_the_interview_takes_up_what_was_changed(stack: Stack, user: UUID) -> No
 @pytest.mark.parametrize(
     "preferences",
     [
-        {"focus_time": "x" * 501}, {"focus_time": ""}, {"focus_time": None}, {"Focus": "x"}, {"a" * 51: "x"},
-        {"focus_time": ["x"]}, {f"slot_{chr(97 + n)}": "x" for n in range(21)}, [], None,
+        {"focus_time": "x" * 501},
+        {"focus_time": ""},
+        {"focus_time": None},
+        {"Focus": "x"},
+        {"a" * 51: "x"},
+        {"focus_time": ["x"]},
+        {f"slot_{chr(97 + n)}": "x" for n in range(21)},
+        [],
+        None,
     ],
-)  # fmt: skip
+)
 def test_wrong_preferences_change_nothing(stack: Stack, user: UUID, preferences: object) -> None:
     path = f"/v1/users/{user}/preferences"
     stack.client.put(path, json={"preferences": PREFERENCES})

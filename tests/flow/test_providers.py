@@ -14,8 +14,12 @@ from tests.databases import copy_of
 from tests.stack import Stack
 
 CHOICE = {"about": "world", "record": "none", "keywords": []}
-RECORD = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Boats"],
-          "summary": "The user has a boat called Zephyr. A model took note of it."}  # fmt: skip
+RECORD = {
+    "time_bucket_start": "2025-01-01",
+    "time_bucket_end": "2025-01-01",
+    "tags": ["Boats"],
+    "summary": "The user has a boat called Zephyr. A model took note of it.",
+}
 
 
 @pytest.fixture(params=["openai:gpt-4o", "gemini:gemini-2.5-flash"])

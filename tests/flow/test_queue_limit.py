@@ -52,8 +52,9 @@ def test_the_limit_without_any_orchestrator(idle: Stack, user: UUID) -> None:
     seconds = int(refused.headers["retry-after"])
     assert 1 <= seconds <= 60
     assert (error["code"], error["details"]) == (
-        "queue_full", {"unfinished": LIMIT, "limit": LIMIT, "retry_after": seconds},
-    )  # fmt: skip
+        "queue_full",
+        {"unfinished": LIMIT, "limit": LIMIT, "retry_after": seconds},
+    )
     assert "wait for one to finish" in error["message"]
     assert unfinished(idle, user) == LIMIT
     assert post(idle, uuid4()).status_code == 202

@@ -17,9 +17,11 @@ from tests.pictures import picture
 from tests.stack import Stack
 
 QUOTAS = {
-    "MAAS_USER_CONVERSATIONS": "2", "MAAS_USER_DOCUMENTS": "1", "MAAS_USER_IMAGES": "1",
+    "MAAS_USER_CONVERSATIONS": "2",
+    "MAAS_USER_DOCUMENTS": "1",
+    "MAAS_USER_IMAGES": "1",
     "MAAS_USER_MEMORY_BYTES": str(1 << 20),
-}  # fmt: skip
+}
 TABLES = ("chat_conversations", "chat_messages", "pipeline_runs", "raw_logs", "knowledge_documents", "attachments")
 
 
@@ -76,8 +78,12 @@ def test_a_refusal_fails_nobody_else_in_the_same_statement(small: Stack, user: U
 def test_an_openai_client_learns_that_repeating_is_useless(small: Stack, user: UUID) -> None:
     for _ in range(2):
         small.client.post("/v1/conversations", json={"user_id": str(user), "assistant": "mentor"})
-    body = {"model": "mentor", "user": str(user), "messages": [{"role": "user", "content": "hello"}],
-            "metadata": {"conversation_id": str(uuid4())}}  # fmt: skip
+    body = {
+        "model": "mentor",
+        "user": str(user),
+        "messages": [{"role": "user", "content": "hello"}],
+        "metadata": {"conversation_id": str(uuid4())},
+    }
     reply = small.client.post("/v1/chat/completions", json=body)
     assert (reply.status_code, reply.json()["error"]["code"]) == (403, "insufficient_quota")
 

@@ -108,14 +108,25 @@ def test_a_changed_prompt_shows_and_the_run_is_untouched(stack: Stack, models: M
     assert everything(stack) == before
     assert list(found) == STAGES
     assert {name: one["is_same"] for name, one in found.items()} == {
-        "analyzer": True, "assembler": True, "final_responder": False, "archivist": True,
-    }  # fmt: skip
+        "analyzer": True,
+        "assembler": True,
+        "final_responder": False,
+        "archivist": True,
+    }
     assert found["final_responder"]["diff"] == [
-        "--- then", "+++ now", "@@ -1 +1,2 @@", "-A model answered.", "+A model answered", "+in two lines.",
-    ]  # fmt: skip
+        "--- then",
+        "+++ now",
+        "@@ -1 +1,2 @@",
+        "-A model answered.",
+        "+A model answered",
+        "+in two lines.",
+    ]
     assert {name: one["is_prompt_changed"] for name, one in found.items()} == {
-        "analyzer": True, "assembler": True, "final_responder": True, "archivist": False,
-    }  # fmt: skip
+        "analyzer": True,
+        "assembler": True,
+        "final_responder": True,
+        "archivist": False,
+    }
     versions = {name: (one["then"]["prompt_version"], one["now"]["prompt_version"]) for name, one in found.items()}
     assert versions == {"analyzer": (1, 2), "assembler": (1, 2), "final_responder": (1, 1), "archivist": (1, 1)}
     for name in ("then", "now"):
@@ -124,8 +135,11 @@ def test_a_changed_prompt_shows_and_the_run_is_untouched(stack: Stack, models: M
         assert took["price"] == 92
     asked = {role: models.prompts(role)[0] for role in ("analyzer", "assembler", "responder", "archivist")}
     assert {role: "NEWER" in text for role, text in asked.items()} == {
-        "analyzer": True, "assembler": True, "responder": True, "archivist": False,
-    }  # fmt: skip
+        "analyzer": True,
+        "assembler": True,
+        "responder": True,
+        "archivist": False,
+    }
     assert "A model answered." in asked["archivist"], "the run's own words, not what was replayed"
     page = maas(stack, "replay", str(run_id), "--stage", "final_responder", **models.settings()).stdout
     assert "final_responder: differs, the prompt has changed" in page

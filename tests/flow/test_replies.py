@@ -41,7 +41,7 @@ def logged(stack: Stack, request_id: str) -> dict[str, Any]:
         ],
         5,
         "the request is logged",
-    )  # fmt: skip
+    )
     assert len(lines) == 1
     return dict(lines[0])
 
@@ -49,11 +49,17 @@ def logged(stack: Stack, request_id: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/healthz", 200), ("GET", "/docs", 200), ("GET", "/docs/static/swagger-ui.css", 200), ("GET", "/", 307),
-        ("GET", f"/v1/runs/{NOBODY}", 404), ("GET", "/nowhere", 404), ("DELETE", "/v1/runs", 405),
-        ("POST", "/v1/runs", 415), ("GET", "/v1/runs?limit=0", 400),
+        ("GET", "/healthz", 200),
+        ("GET", "/docs", 200),
+        ("GET", "/docs/static/swagger-ui.css", 200),
+        ("GET", "/", 307),
+        ("GET", f"/v1/runs/{NOBODY}", 404),
+        ("GET", "/nowhere", 404),
+        ("DELETE", "/v1/runs", 405),
+        ("POST", "/v1/runs", 415),
+        ("GET", "/v1/runs?limit=0", 400),
     ],
-)  # fmt: skip
+)
 def test_every_reply_is_named_and_safe(stack: Stack, method: str, path: str, status: int) -> None:
     reply = stack.client.request(method, path)
     assert reply.status_code == status
@@ -102,9 +108,15 @@ def test_a_request_is_one_line_without_its_words(stack: Stack) -> None:
     assert isinstance(ms, float) and ms > 0
     del line["timestamp"]
     assert line == {
-        "event": "request", "level": "info", "request_id": name, "method": "POST", "path": "/v1/runs", "status": 202,
-        "caller": "http", "run_id": reply.json()["request_id"],
-    }  # fmt: skip
+        "event": "request",
+        "level": "info",
+        "request_id": name,
+        "method": "POST",
+        "path": "/v1/runs",
+        "status": 202,
+        "caller": "http",
+        "run_id": reply.json()["request_id"],
+    }
     stack.client.get(f"/v1/runs/{uuid4()}", headers={"x-request-id": f"{name}-2"})
     assert logged(stack, f"{name}-2")["path"] == "/v1/runs/{id}"
     assert "confidential" not in stack.log() and "parameter" not in stack.log()
@@ -114,9 +126,10 @@ def test_a_request_is_one_line_without_its_words(stack: Stack) -> None:
 @pytest.mark.parametrize("route", all_routes(), ids=lambda route: f"{route.method} {route.path}")
 def test_a_page_that_is_named_may_ask(stack: Stack, route: Route) -> None:
     asked = {
-        "origin": PAGE, "access-control-request-method": route.method,
+        "origin": PAGE,
+        "access-control-request-method": route.method,
         "access-control-request-headers": "authorization, content-type, idempotency-key",
-    }  # fmt: skip
+    }
     reply = stack.client.options(route.path, headers=asked)
     assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (200, PAGE)
     assert route.method in reply.headers["access-control-allow-methods"]
@@ -134,17 +147,26 @@ def test_a_page_that_is_named_may_read(stack: Stack) -> None:
 
 
 FOREIGN: list[dict[str, str]] = [
-    {"origin": "https://evil.example"}, {"origin": "null"}, {"origin": "http://localhost.evil.example"},
-    {"origin": "http://127.0.0.1@evil.example"}, {"origin": f"{PAGE}.evil.example"}, {"origin": ""},
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://localhost.evil.example"},
+    {"origin": "http://127.0.0.1@evil.example"},
+    {"origin": f"{PAGE}.evil.example"},
+    {"origin": ""},
     {"origin": "app://evil.example"},
-    {"origin": "https://evil.example", "sec-fetch-site": "same-origin"}, {"sec-fetch-site": "cross-site"},
-]  # fmt: skip
+    {"origin": "https://evil.example", "sec-fetch-site": "same-origin"},
+    {"sec-fetch-site": "cross-site"},
+]
 OF_OURS: list[dict[str, str]] = [
-    {}, {"origin": PAGE, "sec-fetch-site": "cross-site"},
-    {"origin": DESKTOP, "sec-fetch-site": "cross-site"}, {"origin": "http://localhost:3000"},
-    {"origin": "http://[::1]:8000", "sec-fetch-site": "cross-site"}, {"sec-fetch-site": "none"},
-    {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "same-site"},
-]  # fmt: skip
+    {},
+    {"origin": PAGE, "sec-fetch-site": "cross-site"},
+    {"origin": DESKTOP, "sec-fetch-site": "cross-site"},
+    {"origin": "http://localhost:3000"},
+    {"origin": "http://[::1]:8000", "sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "none"},
+    {"sec-fetch-site": "same-origin"},
+    {"sec-fetch-site": "same-site"},
+]
 
 
 @pytest.mark.parametrize(

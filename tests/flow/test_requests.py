@@ -22,8 +22,10 @@ def test_post_then_poll(stack: Stack, user: UUID) -> None:
     assert reply.status_code == 202
     body = reply.json()
     assert body == {
-        "request_id": body["request_id"], "status": "processing", "poll_url": f"/v1/runs/{body['request_id']}",
-    }  # fmt: skip
+        "request_id": body["request_id"],
+        "status": "processing",
+        "poll_url": f"/v1/runs/{body['request_id']}",
+    }
     state = stack.client.get(body["poll_url"], params={"wait": 20}).json()
     assert (state["status"], state["error_message"]) == ("COMPLETED", None)
     assert "built-in model" in state["final_answer"]
@@ -56,8 +58,9 @@ def test_insert_by_another_application(stack: Stack, user: UUID) -> None:
         "select user_id, message_type, content, metadata from raw_logs where run_id = %s order by seq", row["id"]
     )
     assert [(log["message_type"], log["content"]) for log in logs] == [
-        ("user_query", "Мою собаку зовут Рекс"), ("assistant_response", state["final_answer"]),
-    ]  # fmt: skip
+        ("user_query", "Мою собаку зовут Рекс"),
+        ("assistant_response", state["final_answer"]),
+    ]
     assert all(log["user_id"] == user and log["metadata"]["request_id"] == str(row["id"]) for log in logs)
     asked, answered = (datetime.fromisoformat(log["metadata"]["timestamp"]) for log in logs)
     assert asked < answered < datetime.now(UTC)
@@ -105,8 +108,9 @@ def test_four_requests_of_one_user_finish_in_order(stack: Stack, user: UUID) -> 
     rows = stack.rows(
         "insert into pipeline_runs (user_id, user_query)"
         " values (%s, 'After that I hired a red kayak.'), (%s, 'What about the red kayak?') returning id",
-        user, user,
-    )  # fmt: skip
+        user,
+        user,
+    )
     ids += [row["id"] for row in rows]
     stack.wait_archived(*ids)
     runs = stack.rows(

@@ -32,8 +32,9 @@ def user(stack: Stack) -> UUID:
     stack.rows("update raw_logs set created_at = now() - interval '60 days' where run_id = %s", old)
     stack.rows(
         "update pipeline_runs set created_at = now() - interval '60 days', completed_at = now() - interval '60 days' "
-        "where id = %s", old,
-    )  # fmt: skip
+        "where id = %s",
+        old,
+    )
     stack.start_orchestrator(MAAS_RETENTION_DAYS="30")
     poll(lambda: stack.client.get(f"/v1/runs/{old}").status_code == 404, 10, "the old run is swept")
     assert stack.client.get(f"/v1/runs/{new}").status_code == 200
@@ -100,5 +101,6 @@ def test_what_operators_do_is_noted(stack: Stack, user: UUID) -> None:
         "select action, actor, user_id, subject from v_audit where action in ('trace_read', 'runs_list')"
     )
     assert [tuple(row.values()) for row in notes] == [
-        ("runs_list", "http", None, None), ("trace_read", "http", user, run),
-    ]  # fmt: skip
+        ("runs_list", "http", None, None),
+        ("trace_read", "http", user, run),
+    ]

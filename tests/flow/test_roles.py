@@ -87,8 +87,14 @@ def test_who_they_are(stack: Stack, addresses: dict[str, str]) -> None:
 
 def test_a_dialogue_with_an_action(stack: Stack, servers: tuple[ModelServer, EmbeddingServer], user: UUID) -> None:
     models, _ = servers
-    photo = call(stack, "POST", "/v1/attachments", 201, data={"user_id": str(user)},
-                 files={"file": ("a", picture("JPEG"), "image/jpeg")})["id"]  # fmt: skip
+    photo = call(
+        stack,
+        "POST",
+        "/v1/attachments",
+        201,
+        data={"user_id": str(user)},
+        files={"file": ("a", picture("JPEG"), "image/jpeg")},
+    )["id"]
     opened = call(stack, "POST", "/v1/conversations", 201, json={"user_id": str(user), "assistant": "clerk"})["id"]
     models.rounds["responder"] = [[("write_line", '{"text": "one"}')]]
     asked = stack.ask(user, "Write it.", assistant="clerk", conversation_id=opened, attachment_ids=[photo])

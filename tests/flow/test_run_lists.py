@@ -25,17 +25,19 @@ def found(stack: Stack, user: UUID, text: str, **parameters: Any) -> list[str]:
 
 def done(stack: Stack, user: UUID, query: str, answer: str | None, seconds_ago: int = 0) -> UUID:
     """A finished run: answered, or FAILED without an answer."""
-    (row,) = stack.rows(
-        "insert into pipeline_runs (user_id, user_query) values (%s, %s) returning id", user, query
-    )  # fmt: skip
+    (row,) = stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s) returning id", user, query)
     stack.rows(
         """with quiet as materialized (select set_config('maas.maintenance', 'on', false))
            update pipeline_runs set status = case when %s::text is null then 'FAILED' else 'COMPLETED' end,
              final_answer = %s, queue_state = 2, error_code = case when %s::text is null then 'internal' end,
              created_at = created_at - make_interval(secs => %s)
            from quiet where id = %s""",
-        answer, answer, answer, seconds_ago, row["id"],
-    )  # fmt: skip
+        answer,
+        answer,
+        answer,
+        seconds_ago,
+        row["id"],
+    )
     return UUID(str(row["id"]))
 
 
@@ -90,9 +92,22 @@ def test_no_text_is_dangerous(stack: Stack, reader: UUID, text: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["q=", "q=%00", "q=" + "x" * 201, "q=a&q=b", "q=%20%20", "from=yesterday", "from=5", "to=2026-13-01", "to=%00",
-     "conversation_id=x", "kind=x", "from=0001-01-01T00:00:00Z", "to="],
-)  # fmt: skip
+    [
+        "q=",
+        "q=%00",
+        "q=" + "x" * 201,
+        "q=a&q=b",
+        "q=%20%20",
+        "from=yesterday",
+        "from=5",
+        "to=2026-13-01",
+        "to=%00",
+        "conversation_id=x",
+        "kind=x",
+        "from=0001-01-01T00:00:00Z",
+        "to=",
+    ],
+)
 def test_what_is_no_filter_is_refused(stack: Stack, reader: UUID, query: str) -> None:
     reply = stack.client.get(f"/v1/runs?user_id={reader}&{query}")
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_parameter")
@@ -102,8 +117,11 @@ def test_what_is_no_filter_is_refused(stack: Stack, reader: UUID, query: str) ->
 def test_times_bound_a_list(stack: Stack, reader: UUID) -> None:
     all_runs = listed(stack, reader)
     assert [run["query"] for run in all_runs][::-1] == [
-        "Where does Alma live?", "Как зовут мой велосипед?", "Which kayak is mine?", "Ёлки и tulips, o'clock",
-    ]  # fmt: skip
+        "Where does Alma live?",
+        "Как зовут мой велосипед?",
+        "Which kayak is mine?",
+        "Ёлки и tulips, o'clock",
+    ]
     third, second = all_runs[1]["created_at"], all_runs[2]["created_at"]
     assert listed(stack, reader, **{"from": third}) == all_runs[:2]
     assert listed(stack, reader, to=third) == all_runs[2:]

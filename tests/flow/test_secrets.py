@@ -63,8 +63,14 @@ class Echo:
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "finish_reason": "stop", "message": message, "delta": message}
         candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
-        body = {"id": "1", "object": "chat.completion", "created": 0, "model": model, "choices": [choice],
-                "candidates": [candidate]}  # fmt: skip
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": model,
+            "choices": [choice],
+            "candidates": [candidate],
+        }
         if (request.get_json() or {}).get("stream"):
             return Response(f"data: {json.dumps(body)}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
         return Response(json.dumps(body), content_type="application/json")
@@ -104,12 +110,18 @@ BASES: dict[str, Bases] = {
 
 def environment(base: str) -> dict[str, str]:
     return {
-        "OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": base, "GEMINI_API_KEY": GEMINI_KEY,
-        "GEMINI_BASE_URL": base.replace("/v1", ""), "MAAS_RETRY_DELAY": "0.01", "MAAS_LOG_LEVEL": "debug",
-        "MAAS_ANALYZER_MODEL": "openai:analyzer", "MAAS_ASSEMBLER_MODEL": "gemini:assembler",
-        "MAAS_RESPONDER_MODEL": "openai:responder", "MAAS_ARCHIVIST_MODEL": "gemini:archivist",
+        "OPENAI_API_KEY": OPENAI_KEY,
+        "OPENAI_BASE_URL": base,
+        "GEMINI_API_KEY": GEMINI_KEY,
+        "GEMINI_BASE_URL": base.replace("/v1", ""),
+        "MAAS_RETRY_DELAY": "0.01",
+        "MAAS_LOG_LEVEL": "debug",
+        "MAAS_ANALYZER_MODEL": "openai:analyzer",
+        "MAAS_ASSEMBLER_MODEL": "gemini:assembler",
+        "MAAS_RESPONDER_MODEL": "openai:responder",
+        "MAAS_ARCHIVIST_MODEL": "gemini:archivist",
         "MAAS_EMBEDDING_MODEL": "openai:embedder",
-    }  # fmt: skip
+    }
 
 
 def leaks(text: str) -> list[str]:
@@ -147,8 +159,12 @@ def test_secrets_stay_secret(stack: Stack, echo: Echo, base: str) -> None:
     runs = [settle(stack, echo, one) for one in (*refusals, {"assembler": 502}, *({role: 500} for role in LAST))]
     ends = stack.rows("select status, count(*) as runs from pipeline_runs group by 1 order by 1")
     assert [end["status"] for end in ends] == ["COMPLETED", "FAILED"]
-    assert any(GATEWAY in base64.b64decode(sent.removeprefix("Basic ") + "==").decode("latin-1")
-               if base == "userinfo" else sent == f"Bearer {OPENAI_KEY}" for sent in echo.authorizations)  # fmt: skip
+    assert any(
+        GATEWAY in base64.b64decode(sent.removeprefix("Basic ") + "==").decode("latin-1")
+        if base == "userinfo"
+        else sent == f"Bearer {OPENAI_KEY}"
+        for sent in echo.authorizations
+    )
     repeated = stack.rows("select from llm_calls where error like '%is wrong, %'")
     assert len(repeated) >= 5, "what the provider says does stand in the ledger"
     found = {name: leaks(text) for name, text in outputs(stack, runs, settings)}

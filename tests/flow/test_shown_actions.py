@@ -62,8 +62,11 @@ def by_openai_stream(stack: Stack, user: UUID, conversation: UUID, text: str) ->
 def openai_body(user: UUID, conversation: UUID, text: str) -> dict[str, Any]:
     messages = [{"role": "user", "content": text}]
     return {
-        "model": "clerk", "user": str(user), "messages": messages, "metadata": {"conversation_id": str(conversation)}
-    }  # fmt: skip
+        "model": "clerk",
+        "user": str(user),
+        "messages": messages,
+        "metadata": {"conversation_id": str(conversation)},
+    }
 
 
 def by_brain(stack: Stack, user: UUID, conversation: UUID, text: str) -> str:

@@ -47,8 +47,11 @@ def test_a_session_opens_the_memory_of_its_user(stack: Stack, ann: Person) -> No
     assert abs(session["expires_at"] - now - 900) < 30
     user = session["user"]
     assert (user["email"], user["user_metadata"], user["aud"], user["role"]) == (
-        ann.email, {"name": "Ann"}, "authenticated", "authenticated",
-    )  # fmt: skip
+        ann.email,
+        {"name": "Ann"},
+        "authenticated",
+        "authenticated",
+    )
     assert user["app_metadata"] == {"provider": "email", "providers": ["email"], "is_admin": False}
     posted = stack.client.post("/v1/runs", json={"user_id": ann.id, "query": "hello"}, headers=ann.headers)
     assert posted.status_code == 202
@@ -130,8 +133,10 @@ def age(stack: Stack, person: Person, seconds: float) -> None:
     stack.rows(
         """update auth_sessions set rotated_at = rotated_at - make_interval(secs => %s),
            created_at = created_at - make_interval(secs => %s) where user_id = %s""",
-        seconds, seconds, person.id,
-    )  # fmt: skip
+        seconds,
+        seconds,
+        person.id,
+    )
 
 
 def test_a_stolen_token_ends_the_session(stack: Stack, ann: Person) -> None:
@@ -241,9 +246,17 @@ def test_an_erased_user_is_signed_out_and_may_return_as_another(stack: Stack, an
 
 
 BODIES: tuple[object, ...] = (
-    None, [], "x", 5, {}, {"email": "a@b.c"}, {"password": PASSWORD}, {"email": 5, "password": PASSWORD},
-    {"email": None, "password": None}, {"email": "a@b.c", "password": ["x" * 9]},
-)  # fmt: skip
+    None,
+    [],
+    "x",
+    5,
+    {},
+    {"email": "a@b.c"},
+    {"password": PASSWORD},
+    {"email": 5, "password": PASSWORD},
+    {"email": None, "password": None},
+    {"email": "a@b.c", "password": ["x" * 9]},
+)
 EMAILS = (
     "", " ", "ann", "@", "a@", "@b", "a@b@c", "a b@c", "a@b c", "a\x00@b", "a\n@b.c", "a@b\r\nbcc:x@y", "\ud800@b.c",
     "a@" + "b" * 254, "a" * 65 + "@b.c", "a\u200b@b.c", "a\u202e@b.c", "\x7f@b.c", "<a@b.c>\t",
@@ -359,8 +372,10 @@ def test_accounts_of_the_command_line(stack: Stack) -> None:
     listed = maas(stack, "users", "list").stdout
     assert email in listed and str(user) in listed and "admin" in listed and "scrypt" not in listed
     for arguments, message in (
-        ((email,), "has an account"), (("nobody",), "must be an address"), ((new_email(), "--user", "x"), "not a UUID"),
-    ):  # fmt: skip
+        ((email,), "has an account"),
+        (("nobody",), "must be an address"),
+        ((new_email(), "--user", "x"), "not a UUID"),
+    ):
         refused = add_user(stack, *arguments)
         assert refused.returncode == 1 and message in refused.stderr and PASSWORD not in refused.stderr
     short = add_user(stack, new_email(), password="short")

@@ -30,8 +30,12 @@ def test_the_client_of_supabase_signs_in(stack: Stack) -> None:
     email = new_email()
     done = subprocess.run(
         ["node", "sign_in.mjs", f"http://127.0.0.1:{stack.port}", email, link],
-        cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     got = json.loads(done.stdout.splitlines()[-1])
     person = got["signUp"]
@@ -45,10 +49,13 @@ def test_the_client_of_supabase_signs_in(stack: Stack) -> None:
     assert got["signOut"] == {"error": None} and got["runs"] == 200 and got["elsewhereHasNoSession"]
     assert got["verified"]["id"] == forgetful.id
     for name, status, code in (
-        ("again", 422, "user_already_exists"), ("wrong", 401, "invalid_credentials"), ("same", 422, "same_password"),
-        ("elsewhereIsOut", 400, "refresh_token_not_found"), ("afterwards", 400, "refresh_token_not_found"),
+        ("again", 422, "user_already_exists"),
+        ("wrong", 401, "invalid_credentials"),
+        ("same", 422, "same_password"),
+        ("elsewhereIsOut", 400, "refresh_token_not_found"),
+        ("afterwards", 400, "refresh_token_not_found"),
         ("usedLink", 403, "otp_expired"),
-    ):  # fmt: skip
+    ):
         assert got[name] == {"api": True, "status": status, "code": code}, name
 
 

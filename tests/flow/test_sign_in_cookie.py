@@ -104,11 +104,18 @@ def test_a_page_that_came_over_plain_http_keeps_its_session(stack: Stack) -> Non
 @pytest.mark.parametrize(
     "headers",
     [
-        {"origin": EVIL}, {"origin": "null"}, {"origin": ""}, {"origin": "http://127.0.0.1"},
-        {"origin": "http://[::1"}, {"origin": "https://app.example"}, {"origin": EVIL, "sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "none"},
+        {"origin": EVIL},
+        {"origin": "null"},
+        {"origin": ""},
+        {"origin": "http://127.0.0.1"},
+        {"origin": "http://[::1"},
+        {"origin": "https://app.example"},
+        {"origin": EVIL, "sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "none"},
     ],
-)  # fmt: skip
+)
 def test_another_site_cannot_use_the_cookie(stack: Stack, page: Page, headers: dict[str, str]) -> None:
     """Not even one that CORS allows: nothing is rotated, nothing ended, no cookie set."""
     token = page.token
@@ -128,9 +135,12 @@ def test_a_form_of_another_site_has_no_header(stack: Stack, page: Page) -> None:
         assert refusal(stack.client.post("/auth/v1/logout", headers=headers)) == (401, "no_authorization")
     preflight = stack.client.options(
         f"/auth/v1/{REFRESH}",
-        headers={"origin": EVIL, "access-control-request-method": "POST",
-                 "access-control-request-headers": "x-maas-session"},
-    )  # fmt: skip
+        headers={
+            "origin": EVIL,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "x-maas-session",
+        },
+    )
     assert preflight.status_code == 400 and "access-control-allow-origin" not in preflight.headers
     allowed = page.post(REFRESH, origin="https://app.example")
     assert "access-control-allow-credentials" not in allowed.headers

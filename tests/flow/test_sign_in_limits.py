@@ -99,8 +99,9 @@ def test_an_address_has_a_rate_whatever_it_tries(stack: Stack) -> None:
         assert refusal(verified) == (403, "otp_expired")
     assert refusal(verified) == (429, "over_request_rate_limit")
     assert refusal(post(stack, "signup", {"email": new_email(), "password": PASSWORD}, **mine)) == (
-        429, "over_request_rate_limit",
-    )  # fmt: skip
+        429,
+        "over_request_rate_limit",
+    )
     neighbour = {"x-forwarded-for": mine["x-forwarded-for"].replace("::1", "::2")}  # an address of the same client
     assert refusal(attempt(stack, new_email(), neighbour)) == (429, "over_request_rate_limit")
     assert stack.client.get("/auth/v1/settings", headers=mine).status_code == 200
@@ -114,9 +115,12 @@ def test_every_route_has_a_rate(stack: Stack) -> None:
         statuses[stack.client.get("/auth/v1/health", headers=mine).status_code] += 1
     assert statuses[200] >= 600 and statuses[429] == 1
     for method, path in (
-        ("GET", "user"), ("GET", "settings"), ("POST", "logout"), ("POST", "token?grant_type=refresh_token"),
+        ("GET", "user"),
+        ("GET", "settings"),
+        ("POST", "logout"),
+        ("POST", "token?grant_type=refresh_token"),
         ("POST", "token?grant_type=x"),
-    ):  # fmt: skip
+    ):
         while (reply := stack.client.request(method, f"/auth/v1/{path}", headers=mine)).status_code != 429:
             pass
         assert refusal(reply) == (429, "over_request_rate_limit")
@@ -124,9 +128,10 @@ def test_every_route_has_a_rate(stack: Stack) -> None:
 
 def test_the_present_password_cannot_be_guessed_with_a_token(stack: Stack) -> None:
     person = Person(stack)
-    assert person._keep(
-        post(stack, "signup", {"email": person.email, "password": PASSWORD}, **address())
-    ).status_code == 200  # fmt: skip
+    assert (
+        person._keep(post(stack, "signup", {"email": person.email, "password": PASSWORD}, **address())).status_code
+        == 200
+    )
     changed = {"password": "another cello", "current_password": "wrong"}
     for _ in range(30):
         reply = stack.client.put("/auth/v1/user", json=changed, headers=person.headers | address())
@@ -184,6 +189,7 @@ def test_many_tabs_refresh_at_once(stack: Stack) -> None:
 def test_an_account_keeps_fifty_sessions(stack: Stack) -> None:
     person = Person(stack)
     person._keep(post(stack, "signup", {"email": person.email, "password": PASSWORD}, **address()))
-    stack.rows("select maas_begin_session(%s, 'password', sha256(n::text::bytea), 30) from generate_series(1, 60) n",
-               person.id)  # fmt: skip
+    stack.rows(
+        "select maas_begin_session(%s, 'password', sha256(n::text::bytea), 30) from generate_series(1, 60) n", person.id
+    )
     assert len(stack.rows("select from auth_sessions where user_id = %s", person.id)) == 50

@@ -26,9 +26,7 @@ LONG = "\n\n".join(
 
 
 @pytest.fixture(scope="module")
-def served(
-    fresh_database: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Messenger, ModelServer]]:  # fmt: skip
+def served(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Messenger, ModelServer]]:
     """A bot whose answers are written by a model that says what it is told."""
     folder = tmp_path_factory.mktemp("stack")
     with HTTPServer(threaded=True) as server, Stack(fresh_database, folder) as stack, messenger(stack) as one:
@@ -78,8 +76,9 @@ def test_a_message_is_answered_in_one_message(chats: Messenger, models: ModelSer
     assert run["metadata"] == {"first_name": "Аня", "language_code": "ru"} and run["conversation_id"] is not None
     (shown,) = chats.stack.rows(
         "select m.message_id, m.state, m.shown from telegram_messages m join telegram_replies r on r.id = m.reply_id "
-        "where r.chat_id = %s", chat,
-    )  # fmt: skip
+        "where r.chat_id = %s",
+        chat,
+    )
     assert shown["message_id"] == message["id"] and shown["state"] == "sent" and shown["shown"]
 
 
@@ -144,10 +143,15 @@ def test_commands_call_no_model(chats: Messenger, models: ModelServer, chat: int
     chats.write("/status", chat)
     chats.wait("Разговора ещё нет", chat)
     for text, reply in (
-        ("/start", "я помню, о чём мы говорим"), ("/help", "/mode: подтверждения"), ("/mode", "Сейчас: auto"),
-        ("/mode plan", "Режим: plan"), ("/mode x", "Сейчас: plan"), ("/nonsense", "Такой команды нет"),
-        (f"/status@{NAME}", "Режим: plan\nСообщений: 0"), ("/clear", "Удалено сообщений: 0"),
-    ):  # fmt: skip
+        ("/start", "я помню, о чём мы говорим"),
+        ("/help", "/mode: подтверждения"),
+        ("/mode", "Сейчас: auto"),
+        ("/mode plan", "Режим: plan"),
+        ("/mode x", "Сейчас: plan"),
+        ("/nonsense", "Такой команды нет"),
+        (f"/status@{NAME}", "Режим: plan\nСообщений: 0"),
+        ("/clear", "Удалено сообщений: 0"),
+    ):
         chats.write(text, chat)
         chats.wait(reply, chat)
     assert models.calls.total() == before and runs(chats, chat) == []
@@ -233,8 +237,9 @@ def test_a_send_of_unknown_outcome_doubles_no_text(chats: Messenger, chat: int, 
     assert chats.texts(chat) == ["…", "A model answered."]
     (row,) = chats.stack.rows(
         "select count(*) as n from telegram_messages m join telegram_replies r on r.id = m.reply_id "
-        "where r.chat_id = %s and m.state = 'orphaned'", chat,
-    )  # fmt: skip
+        "where r.chat_id = %s and m.state = 'orphaned'",
+        chat,
+    )
     assert row["n"] == 1 and chats.stack.rows("select orphaned > 0 as it from v_telegram")[0]["it"]
 
 
@@ -262,11 +267,14 @@ def test_texts_that_telegram_refuses_are_shown_plain(chats: Messenger, models: M
 @pytest.mark.parametrize(
     "update",
     [
-        {"message": {"message_id": 1}}, {"message": "x"}, {}, {"callback_query": {"id": 5}},
+        {"message": {"message_id": 1}},
+        {"message": "x"},
+        {},
+        {"callback_query": {"id": 5}},
         {"message": {"message_id": 1, "chat": {"id": 10**30, "type": "private"}, "text": "x"}},
     ],
     ids=range(5),
-)  # fmt: skip
+)
 def test_damaged_updates_stop_nothing(chats: Messenger, chat: int, update: dict[str, Any]) -> None:
     chats.push(update)
     chats.write("дальше", chat)
@@ -318,14 +326,19 @@ def test_a_restart_goes_on_in_the_same_message(chats: Messenger, models: ModelSe
     chats.write("вопрос", chat)
     first = chats.wait("Один два", chat)
     (pid,) = {
-        row["pid"] for row in chats.stack.rows(
+        row["pid"]
+        for row in chats.stack.rows(
             "select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid where l.locktype = 'advisory' "
             "and a.application_name = 'maas telegram lock'"
         )
-    }  # fmt: skip
+    }
     assert pid
-    (process,) = [one for one in chats.stack._processes if "telegram_bot_started" in chats.stack.last_words(one)
-                  or "telegram_starting" in chats.stack._logs[one.pid].read_text()]  # fmt: skip
+    (process,) = [
+        one
+        for one in chats.stack._processes
+        if "telegram_bot_started" in chats.stack.last_words(one)
+        or "telegram_starting" in chats.stack._logs[one.pid].read_text()
+    ]
     chats.stack.stop(process, signal.SIGKILL)
     chats.serve(MAAS_USER_QUEUE_LIMIT="5")
     standby = chats.serve(MAAS_USER_QUEUE_LIMIT="5")

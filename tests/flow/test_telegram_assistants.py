@@ -28,8 +28,10 @@ from tests.scripted import ScriptedModel
 from tests.stack import Stack, free_port, maas
 from tests.telegram import BOT, TOKEN, Messenger, messenger
 
-RED, BLUE = ({"path": f"photos/{colour}.png", "content": base64.b64encode(picture(colour=colour)).decode()}
-             for colour in ("red", "blue"))  # fmt: skip
+RED, BLUE = (
+    {"path": f"photos/{colour}.png", "content": base64.b64encode(picture(colour=colour)).decode()}
+    for colour in ("red", "blue")
+)
 FILES = {"files": {"red": RED, "blue": BLUE}}
 GREETING = ("Здравствуйте! Пришлите фото.", [(PHOTO, "{}")])
 
@@ -251,8 +253,9 @@ def test_several_bots_and_their_users(database: str, tmp_path: Path) -> None:
         chats.wait("закрытый бот", 8)
         assert len(stack.rows("select from pipeline_runs")) == 2
         assert [row["username"] for row in stack.rows("select * from v_telegram order by username")] == [
-            "maas_bot", "other_bot",
-        ]  # fmt: skip
+            "maas_bot",
+            "other_bot",
+        ]
 
 
 def test_drafts_show_what_is_written(database: str, tmp_path: Path) -> None:
@@ -308,8 +311,10 @@ def test_a_task_reports_while_other_questions_are_answered(database: str, tmp_pa
         models.hold("responder")
         stack.rows(
             "select * from maas_insert_task(p_user => %s, p_title => 'Посчитать', p_steps => %s, p_parent => %s)",
-            run["user_id"], json.dumps(steps), run["id"],
-        )  # fmt: skip
+            run["user_id"],
+            json.dumps(steps),
+            run["id"],
+        )
         chats.write("другой вопрос")
         poll(lambda: len(stack.rows("select from telegram_replies")) == 3, 20, "the task is followed")
         models.release("responder")
@@ -329,9 +334,13 @@ def test_updates_come_by_a_webhook(database: str, tmp_path: Path) -> None:
         update = chats.message("привет") | {"update_id": 900}
         good = {"X-Telegram-Bot-Api-Secret-Token": hook["secret"]}
         for headers, body, status in (
-            ({}, update, 404), ({"X-Telegram-Bot-Api-Secret-Token": "x"}, update, 404), (good, [1], 400),
-            (good, {"update_id": "x"}, 400), (good, update, 200), (good, update, 200),
-        ):  # fmt: skip
+            ({}, update, 404),
+            ({"X-Telegram-Bot-Api-Secret-Token": "x"}, update, 404),
+            (good, [1], 400),
+            (good, {"update_id": "x"}, 400),
+            (good, update, 200),
+            (good, update, 200),
+        ):
             assert httpx2.post(url, json=body, headers=headers).status_code == status
         assert httpx2.post(url, content=b"{", headers=good).status_code == 400
         assert httpx2.post(url, content=b"x" * 2_000_000, headers=good).status_code == 413

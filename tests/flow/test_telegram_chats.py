@@ -50,9 +50,13 @@ def test_a_chat_goes_on(stack: Stack, chat: int) -> None:
     shown = status(stack, chat).json()
     assert shown.pop("conversationId") == first["conversationId"]
     assert shown == {
-        "telegramChatId": str(chat), "mode": "auto", "isProcessing": False, "messageCount": 4, "lastAgent": None,
+        "telegramChatId": str(chat),
+        "mode": "auto",
+        "isProcessing": False,
+        "messageCount": 4,
+        "lastAgent": None,
         "lastDomain": None,
-    }  # fmt: skip
+    }
 
 
 def test_two_first_messages_share_a_conversation(stack: Stack, chat: int) -> None:
@@ -104,9 +108,12 @@ def test_only_private_chats(stack: Stack, chat_id: Any) -> None:
 
 def test_bad_messages_change_nothing(stack: Stack, chat: int) -> None:
     fields: list[tuple[dict[str, Any], int]] = [
-        ({"message": " "}, 422), ({"message": "x" * 70_000}, 422), ({"assistant": "nobody"}, 422),
-        ({"adAccountId": "act_1"}, 404), ({"mode": "plan"}, 422),
-    ]  # fmt: skip
+        ({"message": " "}, 422),
+        ({"message": "x" * 70_000}, 422),
+        ({"assistant": "nobody"}, 422),
+        ({"adAccountId": "act_1"}, 404),
+        ({"mode": "plan"}, 422),
+    ]
     for wrong, expected in fields:
         assert send(stack, chat, **wrong).status_code == expected, wrong
     assert stack.rows("select from user_identities where external_id = %s", str(chat)) == []
@@ -121,12 +128,16 @@ def test_the_account_stays_with_the_chat(stack: Stack, chat: int) -> None:
         stack.rows(
             "insert into ad_accounts (user_id, user_account_id, fb_id, name, currency, timezone) "
             "values (%s, %s, %s, 'Ads', 'USD', 'UTC')",
-            owner, one["id"], f"act_{number}",
-        )  # fmt: skip
+            owner,
+            one["id"],
+            f"act_{number}",
+        )
     assert send(stack, chat, adAccountId=f"act_{chat + 10**9}").status_code == 404
     assert send(stack, chat, adAccountId=f"act_{chat}").status_code == 200
-    kept = "select c.ad_account_id = a.id::text as same from chat_conversations c, ad_accounts a " \
-        "where c.telegram_chat_id = %s and a.fb_id = %s"  # fmt: skip
+    kept = (
+        "select c.ad_account_id = a.id::text as same from chat_conversations c, ad_accounts a "
+        "where c.telegram_chat_id = %s and a.fb_id = %s"
+    )
     assert stack.rows(kept, str(chat), f"act_{chat}") == [{"same": True}]
     send(stack, chat, "Without an account")
     assert stack.rows(kept, str(chat), f"act_{chat}") == [{"same": True}]

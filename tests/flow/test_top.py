@@ -34,9 +34,13 @@ class Terminal:
         self._mine, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
         self.process = subprocess.Popen(
-            [MAAS, *words], env=os.environ | {"TERM": "xterm-256color"} | environment,
-            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-        )  # fmt: skip
+            [MAAS, *words],
+            env=os.environ | {"TERM": "xterm-256color"} | environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
         os.close(theirs)
         os.set_blocking(self._mine, False)
         self._written = b""
@@ -136,9 +140,11 @@ def test_live_without_a_database_keeps_trying(postgres: EmbeddedPostgres, templa
 
 def test_a_pipe_gets_frame_after_frame(stack: Stack) -> None:
     with subprocess.Popen(
-        [sys.executable, MAAS, "top", "--interval", "0.1"], env=os.environ | {"DATABASE_URL": stack.dsn},
-        stdout=subprocess.PIPE, text=True,
-    ) as command:  # fmt: skip
+        [sys.executable, MAAS, "top", "--interval", "0.1"],
+        env=os.environ | {"DATABASE_URL": stack.dsn},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as command:
         assert command.stdout is not None
         heads = [line for line, _ in zip(command.stdout, range(60), strict=False) if line.startswith("MaaS")]
         assert len(heads) >= 2

@@ -40,8 +40,13 @@ def test_the_endpoint_and_the_command_say_the_same(stack: Stack, user: UUID, mos
         name: set(one) for name, one in trace.model_dump(by_alias=True).items() if isinstance(one, dict)
     }
     assert [one.stage for one in trace.stages] == [
-        "queue", "analyzer", "draft_builder", "assembler", "final_responder", "archivist",
-    ]  # fmt: skip
+        "queue",
+        "analyzer",
+        "draft_builder",
+        "assembler",
+        "final_responder",
+        "archivist",
+    ]
     assert {call.role_name for call in trace.calls} == {"Analyzer", "Assembler", "FinalResponder", "Archivist"}
     assert [cost.calls for cost in trace.costs] == [4]
     assert any("Lisbon" in log.content for memory in trace.memories for log in memory.logs)
@@ -62,8 +67,9 @@ def test_a_page_shows_bars_costs_and_old_prompts(stack: Stack, user: UUID) -> No
     _, run_id = exchange(stack, user)
     stack.rows(
         "update llm_calls set price = 1250, tokens_in = 70, tokens_cached = 40 "
-        "where run_id = %s and stage = 'analyzer'", run_id,
-    )  # fmt: skip
+        "where run_id = %s and stage = 'analyzer'",
+        run_id,
+    )
     stack.rows("update system_prompts set prompt_template = prompt_template || '.' where role_name = 'Archivist'")
     page = maas(stack, "trace", str(run_id)).stdout
     assert "4 model calls, 70/0 (40 cached) tokens in/out, $0.001250" in page

@@ -66,14 +66,21 @@ def _check(spans: list[Span], run_id: str, user: UUID) -> None:
     assert (about["maas.run.id"], about["user.id"], about["gen_ai.agent.name"]) == (run_id, str(user), "clerk")
     stages = {span.span_id: span.name for span in mine if span.parent_span_id == run.span_id}
     assert sorted(stages.values()) == [
-        "stage analyzer", "stage archivist", "stage assembler", "stage draft_builder", "stage final_responder",
-    ]  # fmt: skip
+        "stage analyzer",
+        "stage archivist",
+        "stage assembler",
+        "stage draft_builder",
+        "stage final_responder",
+    ]
     below = sorted((stages[span.parent_span_id], span.name) for span in mine if span.parent_span_id in stages)
     assert below == [
-        ("stage analyzer", "chat analyzer"), ("stage archivist", "chat archivist"),
-        ("stage assembler", "chat assembler"), ("stage final_responder", "chat responder"),
-        ("stage final_responder", "chat responder"), ("stage final_responder", "execute_tool write_line"),
-    ]  # fmt: skip
+        ("stage analyzer", "chat analyzer"),
+        ("stage archivist", "chat archivist"),
+        ("stage assembler", "chat assembler"),
+        ("stage final_responder", "chat responder"),
+        ("stage final_responder", "chat responder"),
+        ("stage final_responder", "execute_tool write_line"),
+    ]
     chat = attributes(next(span for span in mine if span.name == "chat responder"))
     assert chat["gen_ai.operation.name"] == "chat" and chat["gen_ai.provider.name"] == "openai"
     assert chat["gen_ai.request.model"] == "responder"

@@ -65,9 +65,15 @@ class Newcomer:
             done = run_maas(*words, environment=environment, folder=folder, text=typed)
         else:
             done = subprocess.run(
-                command, shell=True, env=environment, cwd=folder,
-                capture_output=True, text=True, timeout=60, check=False,
-            )  # fmt: skip
+                command,
+                shell=True,
+                env=environment,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 

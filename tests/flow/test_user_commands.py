@@ -75,9 +75,14 @@ def test_many_memories_stay_readable() -> None:
     }
     turns = [{"id": "x", "kind": "turn", "score": 0.5, "logs": [log]}] * 40
     record = {
-        "id": "y", "kind": "summary", "score": 1.0, "period": "2025-Week-01", "tags": ["A"], "memory": "m",
+        "id": "y",
+        "kind": "summary",
+        "score": 1.0,
+        "period": "2025-Week-01",
+        "tags": ["A"],
+        "memory": "m",
         "logs": [log] * 9,
-    }  # fmt: skip
+    }
     lines = list(memory_lines([record, *turns]))
     assert lines[0] == "memory: 1 summaries, 40 messages, and the last 0 messages"
     assert lines[7] == "         and 4 more messages" and lines[-1] == "  and 30 more messages"

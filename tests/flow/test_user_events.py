@@ -69,10 +69,17 @@ def test_every_run_of_a_user_is_followed_to_its_end(bare: Stack, engine: Engine,
     with followed(bare, user) as events:
         first = bare.ask(user, "My tulips are called Anna.", conversation_id=str(conversation))
         (event,) = take(events, first, "NEW")
-        assert (event.type, event.data | {"at": ""}) == ("run", {
-            "request_id": str(first), "conversation_id": str(conversation), "kind": "ask", "status": "NEW",
-            "archive_status": "PENDING", "at": "",
-        })  # fmt: skip
+        assert (event.type, event.data | {"at": ""}) == (
+            "run",
+            {
+                "request_id": str(first),
+                "conversation_id": str(conversation),
+                "kind": "ask",
+                "status": "NEW",
+                "archive_status": "PENDING",
+                "at": "",
+            },
+        )
         insert(engine.connection, query="somebody else's")
         second = insert(engine.connection, user, "from SQL")
         take(events, second, "NEW")
@@ -229,8 +236,10 @@ async def test_strangers_and_limits(database: str, tmp_path: Path, engine: Engin
         credentials = {user: f"Bearer {key}" for user, key in keys.items()}
         path = f"/v1/users/{ann}/events"
         for headers, status in (
-            ({}, 401), ({"authorization": credentials[bob]}, 404), ({"authorization": f"Bearer {metrics}"}, 403),
-        ):  # fmt: skip
+            ({}, 401),
+            ({"authorization": credentials[bob]}, 404),
+            ({"authorization": f"Bearer {metrics}"}, 403),
+        ):
             assert stack.client.get(path, headers=headers).status_code == status
         first = insert(engine.connection, ann)
         with followed(stack, ann, authorization=credentials[ann]) as events:

@@ -41,10 +41,16 @@ def count(stack: Stack, user: UUID) -> int:
 def live(stack: Stack, user: UUID) -> None:
     """A memory of every kind: imported, stored, asked, small talk, merged."""
     turns = [
-        {"role": role, "content": f"{text} «ёж» \\ \" \n\t😀", "at": f"2024-03-0{n}T10:00:00.123456+03:00",
-         "speaker": "Ann", "conversation": "spring", "external_id": f"x{n}"}
+        {
+            "role": role,
+            "content": f'{text} «ёж» \\ " \n\t😀',
+            "at": f"2024-03-0{n}T10:00:00.123456+03:00",
+            "speaker": "Ann",
+            "conversation": "spring",
+            "external_id": f"x{n}",
+        }
         for n, (role, text) in enumerate([("user", "I adopted a greyhound"), ("assistant", "Her name?")], start=1)
-    ]  # fmt: skip
+    ]
     runs = [UUID(one) for one in post(stack, user, *turns).json()["run_ids"]]
     result = stack.client.post("/v1/memories", json={"user_id": str(user), "memory": "The boat is called Zephyr."})
     runs.append(UUID(result.json()["request_id"]))
@@ -81,8 +87,13 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
     restored = post(stack, user, *before)
     assert restored.status_code == 202, restored.text
     assert restored.json() == {
-        "status": "processing", "added": 7, "known": 0, "records": len(records), "others": 0, "run_ids": [],
-    }  # fmt: skip
+        "status": "processing",
+        "added": 7,
+        "known": 0,
+        "records": len(records),
+        "others": 0,
+        "run_ids": [],
+    }
     after = export(stack, user)
     assert of(after, "log", "record") == logs + records
     assert of(after, "run") == []
@@ -182,10 +193,23 @@ def log_line(**changes: Any) -> dict[str, Any]:
 def record_line(**changes: Any) -> dict[str, Any]:
     at = "2024-01-01T00:00:00Z"
     return {
-        "type": "record", "id": str(uuid4()), "run_id": None, "level": 0, "time_bucket_start": "2024-01-01",
-        "time_bucket_end": "2024-01-01", "tags": ["T"], "summary": "x", "raw_log_ids": [], "is_degraded": False,
-        "occurred_at": at, "known_at": at, "superseded_by": None, "superseded_at": None, "created_at": at, **changes,
-    }  # fmt: skip
+        "type": "record",
+        "id": str(uuid4()),
+        "run_id": None,
+        "level": 0,
+        "time_bucket_start": "2024-01-01",
+        "time_bucket_end": "2024-01-01",
+        "tags": ["T"],
+        "summary": "x",
+        "raw_log_ids": [],
+        "is_degraded": False,
+        "occurred_at": at,
+        "known_at": at,
+        "superseded_by": None,
+        "superseded_at": None,
+        "created_at": at,
+        **changes,
+    }
 
 
 GOOD = {"role": "user", "content": "fine", "external_id": "1"}
@@ -239,9 +263,11 @@ def test_an_import_cannot_touch_what_is_of_another_user(stack: Stack, user: UUID
     thief = uuid4()
     header = HEADER | {"user_id": str(thief)}
     for lines, status in (
-        ([log_line(id=log)], 202), ([record_line(id=record)], 202),  # theirs, under other ids
-        ([record_line(raw_log_ids=[log])], 202), ([log_line(record_id=str(uuid4()))], 422),
-    ):  # fmt: skip
+        ([log_line(id=log)], 202),
+        ([record_line(id=record)], 202),  # theirs, under other ids
+        ([record_line(raw_log_ids=[log])], 202),
+        ([log_line(record_id=str(uuid4()))], 422),
+    ):
         reply = post(stack, thief, header, *lines)
         assert reply.status_code == status, reply.text
     result = json.dumps(export(stack, thief))
@@ -329,8 +355,9 @@ def test_a_memory_is_stored_without_a_question(stack: Stack, user: UUID) -> None
     )
     assert [str(row["id"]) for row in rows] == several["raw_log_ids"]
     assert [(row["speaker"], row["content"], row["conversation"]) for row in rows] == [
-        ("Ann", "What strings?", "c"), (None, "Gut.", "c"),
-    ]  # fmt: skip
+        ("Ann", "What strings?", "c"),
+        (None, "Gut.", "c"),
+    ]
     assert {row["source"] for row in rows} == {"api"}
 
 
@@ -374,8 +401,14 @@ def test_a_memory_is_forgotten_by_every_read(stack: Stack, user: UUID) -> None:
     gone = stack.client.delete(f"/v1/memories/{record['id']}?user_id={user}")
     assert gone.status_code == 200
     assert gone.json() == {
-        "id": record["id"], "logs": 2, "records": 1, "reopened": 0, "answers": 0, "doubtful": [ANY], "doubtful_runs": 1,
-    }  # fmt: skip
+        "id": record["id"],
+        "logs": 2,
+        "records": 1,
+        "reopened": 0,
+        "answers": 0,
+        "doubtful": [ANY],
+        "doubtful_runs": 1,
+    }
     for body in (search, search | {"as_of": "2999-01-01T00:00:00Z"}):
         assert mark not in stack.client.post("/v1/memories/search", json=body).text
         assert mark not in stack.client.post("/v1/context", json=body).text

@@ -91,9 +91,11 @@ def test_the_page_knows_how_people_sign_in(stack: Stack) -> None:
 
 def test_another_issuer_may_sign_people_in(fresh_database: str, tmp_path: Path) -> None:
     settings = {
-        "MAAS_AUTH": "jwt", "MAAS_JWT_SECRET": "s" * 32, "MAAS_SUPABASE_URL": "https://ref.supabase.co",
+        "MAAS_AUTH": "jwt",
+        "MAAS_JWT_SECRET": "s" * 32,
+        "MAAS_SUPABASE_URL": "https://ref.supabase.co",
         "MAAS_SUPABASE_ANON_KEY": "public",
-    }  # fmt: skip
+    }
     with Stack(fresh_database, tmp_path, **settings) as stack:
         stack.start_server()
         config = stack.client.get("/ui/config.json").json()

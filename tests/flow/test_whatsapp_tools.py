@@ -16,9 +16,11 @@ from tests.polling import poll
 
 ANALYST = "разбираешь переписку"
 ANALYSIS = {
-    "summary": "Клиент с номера +7 701 123 45 67 спросил цену кухни и попросил замер.", "temperature": "hot",
-    "objections": ["дорого"], "recommendations": ["предложить замер сегодня"],
-}  # fmt: skip
+    "summary": "Клиент с номера +7 701 123 45 67 спросил цену кухни и попросил замер.",
+    "temperature": "hot",
+    "objections": ["дорого"],
+    "recommendations": ["предложить замер сегодня"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,13 @@ def business(shared: Marketer) -> Marketer:
     shared.models.requests.clear()
     shared.whatsapp.reset()
     for table in (
-        "chat_pending_actions", "whatsapp_messages", "whatsapp_chats", "dialog_summaries", "leads",
+        "chat_pending_actions",
+        "whatsapp_messages",
+        "whatsapp_chats",
+        "dialog_summaries",
+        "leads",
         "whatsapp_integration",
-    ):  # fmt: skip
+    ):
         shared.stack.rows(f"delete from {table} where user_id = %s", shared.user)
     shared.models.speakers = tuple(dict.fromkeys((ANALYST, *shared.models.speakers)))
     shared.models.replies[ANALYST] = json.dumps(ANALYSIS, ensure_ascii=False)
@@ -105,8 +111,10 @@ def test_another_account_s_dialogue_is_unknown(business: Marketer) -> None:
     )
     business.stack.rows(
         "insert into whatsapp_messages (user_id, user_account_id, id, chat_jid, direction, text, sent_at) "
-        "values (%s, %s, 'm', '77055555555@s.whatsapp.net', 'in', 'секрет', now())", other, account["id"],
-    )  # fmt: skip
+        "values (%s, %s, 'm', '77055555555@s.whatsapp.net', 'in', 'секрет', now())",
+        other,
+        account["id"],
+    )
     business.connect_whatsapp()
     (row,) = business.stack.rows("select id from whatsapp_chats where user_account_id = %s", account["id"])
     own = business.message("Здравствуйте")

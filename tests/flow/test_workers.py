@@ -58,10 +58,17 @@ class FixedModel:
 
 def a_run(**fields: Any) -> Run:
     values: dict[str, Any] = {
-        "id": uuid4(), "attempt": 1, "seq": 10**9, "kind": "ask", "status": Status.NEW, "user_id": uuid4(),
-        "user_query": "Where does Alma live?", "assistant": "mentor", "conversation_id": None,
+        "id": uuid4(),
+        "attempt": 1,
+        "seq": 10**9,
+        "kind": "ask",
+        "status": Status.NEW,
+        "user_id": uuid4(),
+        "user_query": "Where does Alma live?",
+        "assistant": "mentor",
+        "conversation_id": None,
         "created_at": datetime.now(UTC),
-    } | fields  # fmt: skip
+    } | fields
     return Run(**values)
 
 

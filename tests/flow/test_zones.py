@@ -71,10 +71,17 @@ async def said(db: Database, user: UUID) -> UUID:
 
 def a_run(user: UUID, **fields: Any) -> Run:
     values: dict[str, Any] = {
-        "id": uuid4(), "attempt": 1, "seq": 10**9, "kind": "ask", "status": Status.NEW, "user_id": user,
-        "user_query": "What became of the kiln?", "assistant": "mentor", "conversation_id": None,
+        "id": uuid4(),
+        "attempt": 1,
+        "seq": 10**9,
+        "kind": "ask",
+        "status": Status.NEW,
+        "user_id": user,
+        "user_query": "What became of the kiln?",
+        "assistant": "mentor",
+        "conversation_id": None,
         "created_at": datetime.now(UTC),
-    }  # fmt: skip
+    }
     return Run(**values | fields)
 
 

@@ -70,8 +70,9 @@ def fuzz(
             Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack,
         ):
             processes = {
-                "server": stack.start_server(), "orchestrator": stack.start_orchestrator(**server_settings(liar)),
-            }  # fmt: skip
+                "server": stack.start_server(),
+                "orchestrator": stack.start_orchestrator(**server_settings(liar)),
+            }
             offer_lies(stack)
             people = settle(stack, 6, chosen)
             with Progress(*columns, console=notes, transient=True) as progress:

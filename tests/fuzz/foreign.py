@@ -47,6 +47,7 @@ def offer_lies(stack: Stack) -> None:
     """Make an assistant whose tools are those of the lying server, and wait until they are known."""
     stack.rows(
         "insert into assistants (name, role_name, definition) values (%s, 'Mentor', %s)",
-        ASSISTANT, json.dumps({"toolset": [SERVER]}),
-    )  # fmt: skip
+        ASSISTANT,
+        json.dumps({"toolset": [SERVER]}),
+    )
     poll(lambda: stack.rows("select from maas_assistant_tools(%s)", ASSISTANT), 30, "the lying tools are known")

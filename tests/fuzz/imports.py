@@ -54,16 +54,22 @@ class Planted:
     def to_json(self) -> dict[str, object]:
         """The same figures."""
         return {
-            "attempts": self.files.total(), "findings": self.findings[:100], "controls": self.controls,
+            "attempts": self.files.total(),
+            "findings": self.findings[:100],
+            "controls": self.controls,
             "controls_shut": self.shut[:100],
             "by_file": {f"{name} {status}": count for (name, status), count in sorted(self.files.items())},
-        }  # fmt: skip
+        }
 
 
 def plant(
-    stack: Stack, orchestrator: Process, residents: Sequence[Resident], attempts: int, seed: int,
+    stack: Stack,
+    orchestrator: Process,
+    residents: Sequence[Resident],
+    attempts: int,
+    seed: int,
     on_progress: Callable[[int], None] = lambda done: None,
-) -> Planted:  # fmt: skip
+) -> Planted:
     """Half of the residents try, the others have a run that waits: the orchestrator is stopped, and started again."""
     half = len(residents) // 2
     thieves, owners = residents[:half], residents[half:]
@@ -124,8 +130,13 @@ def _furnish(stack: Stack, owner: Resident) -> None:
            )
            update lsm_storage l set superseded_by = p.id, superseded_at = now(), summary = %s from parent p
            where l.user_id = %s and l.run_id = %s""",
-        words, user, run, words, user, run,
-    )  # fmt: skip
+        words,
+        user,
+        run,
+        words,
+        user,
+        run,
+    )
 
 
 def _attempt(
@@ -160,38 +171,67 @@ def _file(draw: random.Random, theirs: Ids, mine: Ids) -> tuple[str, list[dict[s
         return {"type": what, "id": named(table), "created_at": AT, **fields}
 
     record = line(
-        "record", "lsm_storage", run_id=draw.choice((None, named("run"))), level=draw.choice((0, 0, 1)),
-        time_bucket_start="2024-01-01", time_bucket_end="2024-01-01", tags=["T"], summary=PLANTED, words_gone=True,
-        raw_log_ids=[named("raw_logs") for _ in range(draw.randrange(3))], occurred_at=AT, known_at=AT,
-        superseded_by=draw.choice((None, named("lsm_storage"))), superseded_at=draw.choice((None, AT)),
-    )  # fmt: skip
+        "record",
+        "lsm_storage",
+        run_id=draw.choice((None, named("run"))),
+        level=draw.choice((0, 0, 1)),
+        time_bucket_start="2024-01-01",
+        time_bucket_end="2024-01-01",
+        tags=["T"],
+        summary=PLANTED,
+        words_gone=True,
+        raw_log_ids=[named("raw_logs") for _ in range(draw.randrange(3))],
+        occurred_at=AT,
+        known_at=AT,
+        superseded_by=draw.choice((None, named("lsm_storage"))),
+        superseded_at=draw.choice((None, AT)),
+    )
     logs = [
         line(
-            "log", "raw_logs", run_id=named("run"), turn_no=draw.choice((0, 0, 1)), content=PLANTED, speaker=None,
-            role=draw.choice(("user", "assistant")), conversation="c", external_id=None, metadata=None, at=AT,
-            known_at=AT, archived_at=AT if draw.random() < 0.95 else None,
+            "log",
+            "raw_logs",
+            run_id=named("run"),
+            turn_no=draw.choice((0, 0, 1)),
+            content=PLANTED,
+            speaker=None,
+            role=draw.choice(("user", "assistant")),
+            conversation="c",
+            external_id=None,
+            metadata=None,
+            at=AT,
+            known_at=AT,
+            archived_at=AT if draw.random() < 0.95 else None,
             archived_run_id=draw.choice((None, named("run"))),
             record_id=draw.choice((None, record["id"])),
         )
         for _ in range(draw.randrange(1, 3))
-    ]  # fmt: skip
+    ]
     talk = line("conversation", "chat_conversations", assistant="mentor", mode="auto", title=None)
     messages = [
         line(
-            "message", "chat_messages", run_id=named("run"), role=role, content=PLANTED, is_folded=draw.random() < 0.3,
+            "message",
+            "chat_messages",
+            run_id=named("run"),
+            role=role,
+            content=PLANTED,
+            is_folded=draw.random() < 0.3,
             conversation_id=draw.choice((talk["id"], talk["id"], named("chat_conversations"))),
             attachment_ids=[named("attachments") for _ in range(draw.randrange(2))],
         )
         for role in ("user", "assistant")
-    ]  # fmt: skip
+    ]
     image = line("attachment", "attachments", run_id=named("run"), kind="generated", content=_IMAGE)
     note = line("note", "user_notes", run_id=named("run"), content=f"{PLANTED} {draw.random()}")
     files = {
-        "words": [log | {"record_id": None} for log in logs], "a record": [record],
+        "words": [log | {"record_id": None} for log in logs],
+        "a record": [record],
         "words and a record": [*logs, record],
-        "a dialogue": [talk, *messages], "messages": messages, "an image": [image], "a note": [note],
+        "a dialogue": [talk, *messages],
+        "messages": messages,
+        "an image": [image],
+        "a note": [note],
         "everything": [*logs, record, talk, *messages, note, image],
-    }  # fmt: skip
+    }
     name = draw.choice(list(files))
     return name, files[name]
 
@@ -272,9 +312,7 @@ def _forget(client: httpx2.Client, connection: Connection, who: Resident) -> Ite
             yield client.get(f"/v1/memories/{row['id']}{part}", headers=who.headers).text
         yield client.delete(f"/v1/memories/{row['id']}", headers=who.headers).text
     for table in ("chat_conversations", "user_notes", "attachments"):
-        connection.execute(
-            f"delete from {table} where user_id = %s and created_at = %s".encode(), (who.user_id, AT)
-        )  # fmt: skip
+        connection.execute(f"delete from {table} where user_id = %s and created_at = %s".encode(), (who.user_id, AT))
 
 
 def _ids(connection: Connection, user: UUID) -> Ids:
@@ -297,12 +335,13 @@ def _rows(connection: Connection, user: UUID) -> set[str]:
     tables = connection.execute("select name::text, condition from maas_user_tables()").fetchall()
     return {
         f"{table['name']} {row['row']}"
-        for table in tables if table["name"] not in NOT_COMPARED
+        for table in tables
+        if table["name"] not in NOT_COMPARED
         for row in connection.execute(
             f"select t::text as row from {table['name']} t where {table['condition'].replace('$1', '%s')}".encode(),
             (user,) * table["condition"].count("$1"),
         ).fetchall()
-    }  # fmt: skip
+    }
 
 
 def _ended(connection: Connection, run_id: UUID) -> list[str]:

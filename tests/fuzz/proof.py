@@ -29,11 +29,20 @@ def prove(
     """
     named = [f"--header={name}: {value}" for name, value in headers.items()]
     command = [
-        str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG), "run", f"{url}/openapi.json",
-        "--checks=all", f"--seed={seed}", f"--max-examples={examples}", "--request-timeout=30", "--no-color",
-        f"--exclude-path={ENDLESS}", *named,
+        str(Path(sys.executable).with_name("schemathesis")),
+        "--config-file",
+        str(CONFIG),
+        "run",
+        f"{url}/openapi.json",
+        "--checks=all",
+        f"--seed={seed}",
+        f"--max-examples={examples}",
+        "--request-timeout=30",
+        "--no-color",
+        f"--exclude-path={ENDLESS}",
+        *named,
         *([f"--max-time={seconds}"] if seconds else []),
-    ]  # fmt: skip
+    ]
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),

@@ -26,9 +26,10 @@ class OpenAIRoute:
         is_own = caller is owner
         in_talk = not is_own and draw.random() < 0.5
         body: dict[str, Any] = {
-            "model": "mentor", "messages": [{"role": "user", "content": QUESTION["query"]}],
+            "model": "mentor",
+            "messages": [{"role": "user", "content": QUESTION["query"]}],
             "user": str((caller if in_talk else owner).user_id),
-        }  # fmt: skip
+        }
         if in_talk:
             body["metadata"] = {"conversation_id": str(owner.things["conversation"])}
         if not is_own and draw.random() < 0.2:
@@ -53,13 +54,17 @@ class McpRoute:
         is_own = caller is owner
         memory = {"memory_id": str(owner.things["memory"])}
         reading: dict[str, dict[str, Any]] = {
-            "search_memories": QUESTION, "get_context": QUESTION, "list_memories": {}, "get_memory_sources": memory,
+            "search_memories": QUESTION,
+            "get_context": QUESTION,
+            "list_memories": {},
+            "get_memory_sources": memory,
             "get_run": {"request_id": str(owner.things["run"])},
-        }  # fmt: skip
+        }
         writing: dict[str, dict[str, Any]] = {
-            "delete_memory": memory, "add_memory": {"memory": "I was here."},
+            "delete_memory": memory,
+            "add_memory": {"memory": "I was here."},
             "ask": QUESTION | {"conversation_id": str(owner.things["conversation"]), "wait": 0},
-        }  # fmt: skip
+        }
         tools = reading if is_own else reading | writing
         tool = draw.choice(list(tools))
         names_thing = any(name.endswith("_id") for name in tools[tool])
@@ -67,8 +72,11 @@ class McpRoute:
         is_known = not caller.is_named and claimed is caller  # then the tool takes no user_id
         arguments = tools[tool] | ({} if is_known else {"user_id": str(claimed.user_id)})
         message = {
-            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments},
-        }  # fmt: skip
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
         reply = self._client.post("/mcp", json=message, headers=caller.headers | ACCEPT)
         has_secret = owner.secret in reply.text
         if is_own and tool == "list_memories":

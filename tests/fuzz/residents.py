@@ -74,6 +74,11 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
     action = stack.rows(ACTION, run, secret)[0]["id"]
     return {
-        "run": run, "conversation": UUID(talk), "attachment": UUID(image), "memory": UUID(memory),
-        "action": UUID(str(action)), "user": user, "document": UUID(document),
-    }  # fmt: skip
+        "run": run,
+        "conversation": UUID(talk),
+        "attachment": UUID(image),
+        "memory": UUID(memory),
+        "action": UUID(str(action)),
+        "user": user,
+        "document": UUID(document),
+    }

@@ -14,9 +14,17 @@ CLAIMS = "select set_config('request.jwt.claims', %s, true)"
 BECOME = "set local role authenticated"
 OWN = ("pipeline_runs", "raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments")
 HIDDEN = (
-    "chat_pending_actions", "llm_calls", "run_events", "tool_executions", "audit", "user_identities", "api_keys",
-    "v_runs_current", "v_user_memory", "v_cost_user",
-)  # fmt: skip
+    "chat_pending_actions",
+    "llm_calls",
+    "run_events",
+    "tool_executions",
+    "audit",
+    "user_identities",
+    "api_keys",
+    "v_runs_current",
+    "v_user_memory",
+    "v_cost_user",
+)
 WRITES = (
     "insert into pipeline_runs (user_id, user_query) values (%(user)s, 'I was here.') returning user_id",
     "update pipeline_runs set user_query = 'mine' where user_id = %(user)s returning user_id",

@@ -19,9 +19,18 @@ QUESTION = {"query": "Which word opens the safe?"}
 ASKING = ("post_search", "post_context")
 # What shows the words of the owner: who may read gets them here, and is no control where they are missing.
 TELLING = {
-    "get_run", "get_runs", "get_messages", "get_actions", "get_action", "get_memories", "get_memory", "get_sources",
-    "get_export", "get_trace", *ASKING,
-}  # fmt: skip
+    "get_run",
+    "get_runs",
+    "get_messages",
+    "get_actions",
+    "get_action",
+    "get_memories",
+    "get_memory",
+    "get_sources",
+    "get_export",
+    "get_trace",
+    *ASKING,
+}
 PAGED = {"get_runs", "get_memories"}  # a page of the newest, which may be younger than the owner's word
 
 

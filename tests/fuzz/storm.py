@@ -42,11 +42,13 @@ class Tally:
     def to_json(self) -> dict[str, object]:
         """The same figures."""
         return {
-            "requests": self.replies.total(), "findings": [list(one) for one in self.findings],
+            "requests": self.replies.total(),
+            "findings": [list(one) for one in self.findings],
             "mib": {process: list(figures) for process, figures in self.memory.items()},
             "replies": {" ".join(name): count for name, count in sorted(self.replies.items())},
-            "schemathesis": self.rounds, "slowest_answer_s": round(self.slowest_s, 2),
-        }  # fmt: skip
+            "schemathesis": self.rounds,
+            "slowest_answer_s": round(self.slowest_s, 2),
+        }
 
 
 def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[int], bool], workers: int = 3) -> Tally:

@@ -60,10 +60,13 @@ class Tally:
     def to_json(self) -> dict[str, object]:
         """The same figures."""
         return {
-            "attempts": self.strangers.total(), "read": len(self.breaches), "controls": self.owners.total(),
-            "controls_shut": len(self.shut), "findings": [*self.breaches, *self.shut][:100],
+            "attempts": self.strangers.total(),
+            "read": len(self.breaches),
+            "controls": self.owners.total(),
+            "controls_shut": len(self.shut),
+            "findings": [*self.breaches, *self.shut][:100],
             "by_door": {" ".join(name): count for name, count in sorted(self.strangers.items())},
-        }  # fmt: skip
+        }
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def body(draw: random.Random, who: Resident) -> Attack:
         "bom": (draw.choice([b"\xef\xbb\xbf", b"\xff\xfe", b"\x00"]) + text, b""),
         "large": (b'"' + b"x" * draw.choice([1 << 20, 3 << 20]) + b'"', b""),
         "noise": (draw.randbytes(draw.randrange(2_000)), b""),
-    }  # fmt: skip
+    }
     name = draw.choice(list(forms))
     path = draw.choice([route.path for route in all_routes() if route.method == "POST"])
     raw, more = forms[name]
@@ -130,18 +130,27 @@ def framing(draw: random.Random, who: Resident) -> Attack:
     text = json.dumps({"user_id": str(who.user_id), "query": "hello"}).encode()
     chunked = b"Transfer-Encoding: chunked\r\n"
     size = f"{len(text):x}".encode()
-    chunks = draw.choice([
-        b"zz\r\n" + text, size + b"\r\n" + text, size + b";x=\xff\r\n" + text + b"\r\n0\r\n\r\n", b"-1\r\n\r\n",
-        b"f" * 40 + b"\r\n", b"0\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", size + b"\n" + text + b"\n0\n\n",
-    ])  # fmt: skip
+    chunks = draw.choice(
+        [
+            b"zz\r\n" + text,
+            size + b"\r\n" + text,
+            size + b";x=\xff\r\n" + text + b"\r\n0\r\n\r\n",
+            b"-1\r\n\r\n",
+            b"f" * 40 + b"\r\n",
+            b"0\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
+            size + b"\n" + text + b"\n0\n\n",
+        ]
+    )
     whole = post(text, who)
-    return draw.choice([
-        Attack("framing: chunks", (post(chunks, who, more=chunked),), is_whole=False),
-        Attack("framing: both", (post(text, who, more=chunked + b"Content-Length: 5\r\n"),), is_whole=False),
-        Attack("framing: cut", (whole[: draw.randrange(len(whole))],), is_whole=False),
-        Attack("framing: two at once", (whole + whole,)),
-        Attack("framing: slow", tuple(whole[n : n + 40] for n in range(0, len(whole), 40)), pause=0.02),
-    ])  # fmt: skip
+    return draw.choice(
+        [
+            Attack("framing: chunks", (post(chunks, who, more=chunked),), is_whole=False),
+            Attack("framing: both", (post(text, who, more=chunked + b"Content-Length: 5\r\n"),), is_whole=False),
+            Attack("framing: cut", (whole[: draw.randrange(len(whole))],), is_whole=False),
+            Attack("framing: two at once", (whole + whole,)),
+            Attack("framing: slow", tuple(whole[n : n + 40] for n in range(0, len(whole), 40)), pause=0.02),
+        ]
+    )
 
 
 def headers(draw: random.Random, who: Resident) -> Attack:
@@ -157,7 +166,7 @@ def headers(draw: random.Random, who: Resident) -> Attack:
         "forged": b"X-User-Id: 1\r\nX-Forwarded-For: 127.0.0.1\r\nX-HTTP-Method-Override: DELETE\r\n",
         "upgrade": b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n",
         "range": b"Range: bytes=0-99999999999\r\nIf-None-Match: " + b'"x", ' * 1_000 + b"\r\n",
-    }  # fmt: skip
+    }
     name = draw.choice(list(forms))
     return Attack(f"headers: {name}", (_get(path, who, forms[name]),))
 
@@ -199,10 +208,14 @@ def protocol(draw: random.Random, who: Resident) -> Attack:
 def runs(draw: random.Random, who: Resident) -> Attack:
     """Long runs as a question, as a search and as something to remember."""
     words, whose = long_run(draw), {"user_id": str(who.user_id)}
-    path, more = draw.choice([
-        ("/v1/runs", {"query": words}), ("/v1/memories/search", {"query": words}), ("/v1/memories", {"memory": words}),
-        ("/v1/context", {"query": words}),
-    ])  # fmt: skip
+    path, more = draw.choice(
+        [
+            ("/v1/runs", {"query": words}),
+            ("/v1/memories/search", {"query": words}),
+            ("/v1/memories", {"memory": words}),
+            ("/v1/context", {"query": words}),
+        ]
+    )
     return Attack(f"runs: {path}", (post(json.dumps(whose | more).encode(), who, path),))
 
 

@@ -55,10 +55,17 @@ def ask(user: UUID, **columns: str) -> str:
 
 
 OWN_STATES = {
-    "status": "'READY'", "final_answer": "'mine'", "final_context_payload": "'mine'", "queue_state": "2",
-    "kind": "'task'", "seq": "0", "queue_key": f"'{BEN}'", "owner": "1", "archive_status": "'SKIPPED'",
+    "status": "'READY'",
+    "final_answer": "'mine'",
+    "final_context_payload": "'mine'",
+    "queue_state": "2",
+    "kind": "'task'",
+    "seq": "0",
+    "queue_key": f"'{BEN}'",
+    "owner": "1",
+    "archive_status": "'SKIPPED'",
     "created_at": "'1970-01-01'",
-}  # fmt: skip
+}
 SENT = ("draft_context", "final_context_payload", "analysis_result")
 MEMORY = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments", "user_notes")
 ATTEMPTS = (
@@ -164,10 +171,20 @@ def populate(connection: Connection) -> None:
         connection.execute("select maas_propose_action(%s, 'c', 'pay', '{}', 'write')", (run["id"],))
         connection.execute("select maas_add_event(%s, 'buttons', '{}')", (run["id"],))
         call = {
-            "run_id": str(run["id"]), "attempt": run["attempt"], "stage": "analyzer", "round": 1, "provider": "p",
-            "model": "m", "role_name": "Analyzer", "reply": "r", "finish": "stop", "attempts": 1, "tokens_in": 1,
-            "tokens_out": 1, "ms": 1,
-        }  # fmt: skip
+            "run_id": str(run["id"]),
+            "attempt": run["attempt"],
+            "stage": "analyzer",
+            "round": 1,
+            "provider": "p",
+            "model": "m",
+            "role_name": "Analyzer",
+            "reply": "r",
+            "finish": "stop",
+            "attempts": 1,
+            "tokens_in": 1,
+            "tokens_out": 1,
+            "ms": 1,
+        }
         connection.execute("select maas_pin_calls(%s, %s, %s)", (run["id"], run["attempt"], Jsonb([call])))
         connection.execute("select maas_record_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
         connection.execute("select maas_write_audit('export', %s, null, '{}', 'test')", (user,))

@@ -25,11 +25,18 @@ HEADER = '''\
 
 '''
 IMPORTS = {
-    "datetime": "from datetime import {}", "date": "from datetime import {}", "timedelta": "from datetime import {}",
-    "Decimal": "from decimal import {}", "Any": "from typing import {}", "Never": "from typing import {}",
-    "TypedDict": "from typing import {}", "UUID": "from uuid import {}", "Query": "from shared.query import {}",
-    "Value": "from shared.query import {}", "pg": "from shared import query as {}",
-}  # fmt: skip
+    "datetime": "from datetime import {}",
+    "date": "from datetime import {}",
+    "timedelta": "from datetime import {}",
+    "Decimal": "from decimal import {}",
+    "Any": "from typing import {}",
+    "Never": "from typing import {}",
+    "TypedDict": "from typing import {}",
+    "UUID": "from uuid import {}",
+    "Query": "from shared.query import {}",
+    "Value": "from shared.query import {}",
+    "pg": "from shared import query as {}",
+}
 PYTHON = {
     "bool": "bool", "bytea": "bytes", "date": "date", "float4": "float", "float8": "float", "int2": "int",
     "int4": "int", "int8": "int", "interval": "timedelta", "json": "Any", "jsonb": "Any", "name": "str",
@@ -150,7 +157,10 @@ def _formatted(text: str) -> str:
     for arguments in (["check", "--fix-only", "--select", "I", "-q"], ["format", "-q"]):
         done = subprocess.run(
             [*command, *arguments, "--stdin-filename", "queries.pyi", "-"],
-            input=text, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         text = done.stdout
     return text

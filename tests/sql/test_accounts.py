@@ -59,22 +59,30 @@ def test_no_role_reads_a_hash_but_servers_by_functions(connection: Connection, r
 
     is_server = role == "maas_server"
     for table, column in (
-        ("auth_users", "password_hash"), ("auth_refresh_tokens", "hash"), ("auth_links", "hash"),
-        ("signing_key", "secret"), ("auth_users", "*"),
-    ):  # fmt: skip
+        ("auth_users", "password_hash"),
+        ("auth_refresh_tokens", "hash"),
+        ("auth_links", "hash"),
+        ("signing_key", "secret"),
+        ("auth_users", "*"),
+    ):
         assert not may(f"select {column} from {table}")
     for statement in (
-        "select email, name from auth_users", "select * from auth_sessions",
-        "select maas_find_account('ann@example.org')", f"select maas_password_hash('{user}')",
-        "select maas_signing_key()", f"select maas_sign_up('ben@example.org', '{HASH}', null, null, true)",
+        "select email, name from auth_users",
+        "select * from auth_sessions",
+        "select maas_find_account('ann@example.org')",
+        f"select maas_password_hash('{user}')",
+        "select maas_signing_key()",
+        f"select maas_sign_up('ben@example.org', '{HASH}', null, null, true)",
         f"select maas_end_sessions('{user}', '{user}', 'global')",
-    ):  # fmt: skip
+    ):
         assert may(statement) == is_server, statement
     for statement in (
         f"select maas_create_account('ben@example.org', '{HASH}', null, null, true)",
-        "update auth_users set email = 'x@y.z'", "delete from auth_sessions", "update signing_key set secret = ''",
+        "update auth_users set email = 'x@y.z'",
+        "delete from auth_sessions",
+        "update signing_key set secret = ''",
         f"insert into user_roles values ('{user}', 'admin')",
-    ):  # fmt: skip
+    ):
         assert not may(statement), statement
 
 

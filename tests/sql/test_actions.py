@@ -176,8 +176,11 @@ def test_an_approval_inserts_its_run(connection: Connection) -> None:
     decided = one(connection, "select * from maas_decide_action(%s, %s, 'approve', 'sql')", action, user)
     run = one(connection, "select * from pipeline_runs where id = %s", decided["run_id"])
     assert (run["kind"], run["user_id"], run["queue_key"], run["metadata"]) == (
-        "action", user, user, {"action_id": str(action)}
-    )  # fmt: skip
+        "action",
+        user,
+        user,
+        {"action_id": str(action)},
+    )
     assert run["user_query"].startswith('send_mail {"text": "яя') and run["user_query"].endswith("я…")
     assert one(connection, "select content from raw_logs where run_id = %s", run["id"])["content"] == run["user_query"]
     again = one(connection, "select * from maas_decide_action(%s, %s, 'reject', 'sql')", action, user)

@@ -40,8 +40,9 @@ def fill(connection: Connection) -> None:
         connection.execute("insert into user_accounts (id, user_id, name) values (%s, %s, 'Shop')", (account, user))
         connection.execute(
             """insert into ad_accounts (id, user_id, user_account_id, fb_id, name, currency, timezone)
-               values (%s, %s, %s, 'act_1', 'Ads', 'USD', 'UTC')""", (ad_account, user, account),
-        )  # fmt: skip
+               values (%s, %s, %s, 'act_1', 'Ads', 'USD', 'UTC')""",
+            (ad_account, user, account),
+        )
         connection.execute(
             """insert into user_creatives (user_id, user_account_id, ad_account_id, title, media_type)
                select %s, %s, %s, 'Creative ' || n, 'video' from generate_series(1, 20) n""",
@@ -50,13 +51,15 @@ def fill(connection: Connection) -> None:
         connection.execute(
             """insert into creative_metrics_history (user_id, creative_id, day, spend)
                select user_id, id, date '2026-11-20' - n, 1 from user_creatives cross join generate_series(0, 99) n
-               where user_account_id = %s""", (account,),
-        )  # fmt: skip
+               where user_account_id = %s""",
+            (account,),
+        )
         connection.execute(
             """insert into leads (user_id, user_account_id, phone, crm_lead_id, created_at, is_qualified, messages_in)
                select %s, %s, '7701' || (1000000 + n), n::text, timestamptz '2026-11-20' - n * interval '20 min',
-                 n %% 13 = 0, n %% 7 from generate_series(1, %s) n""", (user, account, LEADS),
-        )  # fmt: skip
+                 n %% 13 = 0, n %% 7 from generate_series(1, %s) n""",
+            (user, account, LEADS),
+        )
         connection.execute(
             """insert into whatsapp_chats (user_id, user_account_id, jid, lead_id)
                select user_id, user_account_id, phone_digits || '@s.whatsapp.net', id from leads

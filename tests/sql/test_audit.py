@@ -22,14 +22,23 @@ def notes(connection: Connection, action: str) -> list[DictRow]:
 @pytest.mark.parametrize(
     ("statement", "action", "details"),
     [
-        ("update system_prompts set prompt_template = 'SECRET' where role_name = 'Analyzer'", "prompt_change",
-         {"how": "update", "changed": ["prompt_template"], "role_name": "Analyzer", "version": 2}),
-        ("insert into model_prices (provider, model, input, output) values ('me', 'mine', 1, 2)", "price_change",
-         {"how": "insert", "provider": "me", "model": "mine"}),
-        ("update assistants set is_active = false where name = 'mentor'", "assistant_change",
-         {"how": "update", "changed": ["is_active"], "name": "mentor"}),
+        (
+            "update system_prompts set prompt_template = 'SECRET' where role_name = 'Analyzer'",
+            "prompt_change",
+            {"how": "update", "changed": ["prompt_template"], "role_name": "Analyzer", "version": 2},
+        ),
+        (
+            "insert into model_prices (provider, model, input, output) values ('me', 'mine', 1, 2)",
+            "price_change",
+            {"how": "insert", "provider": "me", "model": "mine"},
+        ),
+        (
+            "update assistants set is_active = false where name = 'mentor'",
+            "assistant_change",
+            {"how": "update", "changed": ["is_active"], "name": "mentor"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_change_by_hand_is_noted(
     connection: Connection, statement: str, action: str, details: dict[str, object]
 ) -> None:
@@ -53,8 +62,9 @@ def test_a_role_is_noted_when_it_comes_and_when_it_goes(connection: Connection) 
     connection.execute("insert into user_roles (user_id, role) values (%s, 'admin')", (user,))
     connection.execute("delete from user_roles where user_id = %s", (user,))
     assert [(row["user_id"], row["details"]) for row in notes(connection, "role_change")] == [
-        (user, {"how": "insert", "role": "admin"}), (user, {"how": "delete", "role": "admin"}),
-    ]  # fmt: skip
+        (user, {"how": "insert", "role": "admin"}),
+        (user, {"how": "delete", "role": "admin"}),
+    ]
 
 
 def test_cancel_and_retry_are_noted_with_who_asked(connection: Connection) -> None:

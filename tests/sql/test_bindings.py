@@ -39,9 +39,12 @@ def write(connection: Connection, table: str, **columns: Any) -> UUID:
     required: dict[str, dict[str, Any]] = {
         "raw_logs": {"message_type": "user_query", "content": "planted", "conversation": "c"},
         "lsm_storage": {
-            "summary": "planted", "tags": [], "time_bucket_start": "2026-01-05", "time_bucket_end": "2026-01-05"
+            "summary": "planted",
+            "tags": [],
+            "time_bucket_start": "2026-01-05",
+            "time_bucket_end": "2026-01-05",
         },
-    }  # fmt: skip
+    }
     values = required.get(table, {}) | columns
     row = connection.execute(
         f"insert into {table} ({', '.join(values)}) values ({', '.join(['%s'] * len(values))}) returning id".encode(),
@@ -70,9 +73,14 @@ def test_a_summary_tells_of_runs_of_its_user_only(connection: Connection, engine
     engine.finish(run, summary=SECRET)
     write(connection, "chat_conversations", id=conversation, user_id=stranger)
     write(
-        connection, "chat_messages", user_id=stranger, conversation_id=conversation, run_id=run_id, role="user",
+        connection,
+        "chat_messages",
+        user_id=stranger,
+        conversation_id=conversation,
+        run_id=run_id,
+        role="user",
         content="planted",
-    )  # fmt: skip
+    )
     connection.execute("select maas_fold_conversation(%s, 0)", (conversation,))
     (row,) = connection.execute("select rolling_summary from chat_conversations where id = %s", (conversation,))
     assert SECRET not in row["rolling_summary"]
@@ -114,8 +122,13 @@ def test_words_under_a_waiting_run_are_not_of_it(connection: Connection, engine:
     run_id = ask(connection, owner, "what is mine?")
     for turn in (0, 1):
         write(
-            connection, "raw_logs", user_id=stranger, run_id=run_id, turn_no=turn, message_type="assistant_response",
-        )  # fmt: skip
+            connection,
+            "raw_logs",
+            user_id=stranger,
+            run_id=run_id,
+            turn_no=turn,
+            message_type="assistant_response",
+        )
     (run,) = engine.claim()
     engine.complete(run, "the real answer")
     assert [row["content"] for row in read("exchange_of_run", [run_id])] == ["what is mine?", "the real answer"]
@@ -123,8 +136,9 @@ def test_words_under_a_waiting_run_are_not_of_it(connection: Connection, engine:
     engine.step(done=[{"id": str(run_id), "attempt": run["attempt"], "outcome": "archived", "item": item, "calls": []}])
     (record,) = connection.execute("select raw_log_ids from lsm_storage where run_id = %s", (run_id,))
     assert [row["content"] for row in read("sources", owner, record["raw_log_ids"])] == [
-        "what is mine?", "the real answer",
-    ]  # fmt: skip
+        "what is mine?",
+        "the real answer",
+    ]
     assert len(record["raw_log_ids"]) == 2
 
 
@@ -158,9 +172,13 @@ def test_images_show_those_of_their_user_only(connection: Connection, engine: En
     image = {"media_type": "image/png", "width": 1, "height": 1}
     photo = write(connection, "attachments", user_id=owner, content=b"photo", **image)
     run_id = write(
-        connection, "pipeline_runs", user_id=owner, user_query="draw", conversation_id=conversation,
+        connection,
+        "pipeline_runs",
+        user_id=owner,
+        user_query="draw",
+        conversation_id=conversation,
         attachment_ids=[photo],
-    )  # fmt: skip
+    )
     write(
         connection, "attachments", user_id=stranger, run_id=run_id, kind="generated", content=b"not asked for", **image
     )
@@ -192,14 +210,23 @@ def test_reads_tell_of_rows_of_their_user_only(connection: Connection, engine: E
     write(connection, "chat_conversations", id=conversation, user_id=stranger)
     write(connection, "user_notes", user_id=stranger, run_id=run["run_id"], content="a note")
     write(
-        connection, "chat_messages", user_id=stranger, conversation_id=conversation, run_id=run["run_id"], role="user",
+        connection,
+        "chat_messages",
+        user_id=stranger,
+        conversation_id=conversation,
+        run_id=run["run_id"],
+        role="user",
         content="x",
-    )  # fmt: skip
+    )
     found = [
-        read("turns", stranger, [log, question]), read("memory", log), read("history", stranger, [log, question]),
-        read("records", stranger, [record, day, child], 5), read("notes", stranger),
-        read("recent_messages", stranger, 10**9, conversation, 9), read("sources", stranger, [question]),
-    ]  # fmt: skip
+        read("turns", stranger, [log, question]),
+        read("memory", log),
+        read("history", stranger, [log, question]),
+        read("records", stranger, [record, day, child], 5),
+        read("notes", stranger),
+        read("recent_messages", stranger, 10**9, conversation, 9),
+        read("sources", stranger, [question]),
+    ]
     assert found[0], "its own turn is found"
     planted = ("record_id", "superseded_by")  # what the stranger wrote itself
     shown = str([{name: row[name] for name in row if name not in planted} for rows in found for row in rows])

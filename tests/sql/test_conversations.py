@@ -136,9 +136,7 @@ def test_a_run_without_a_conversation_touches_none(connection: Connection, engin
     assert one(connection, "select count(*) as n from chat_messages") == {"n": 0}
 
 
-def test_the_draft_gets_the_last_ten_in_the_order_of_turns(
-    connection: Connection, engine: Engine, read: Read
-) -> None:  # fmt: skip
+def test_the_draft_gets_the_last_ten_in_the_order_of_turns(connection: Connection, engine: Engine, read: Read) -> None:
     """Sent at once they are exchanges all the same; what is elsewhere is not seen."""
     user, conversation, elsewhere = uuid4(), uuid4(), uuid4()
     say(connection, user, elsewhere, "elsewhere")
@@ -234,8 +232,10 @@ def test_what_a_draft_shows_cut_is_folded_before_it_is_old(connection: Connectio
     user, conversation, other = uuid4(), uuid4(), uuid4()
     talk(connection, engine, user, other, 1, " Elsewhere.")
     talk(connection, engine, user, conversation, 3)
-    runs = {row["user_query"] + str(row["conversation_id"] == other): row["id"] for row in connection.execute(
-        "select id, user_query, conversation_id from pipeline_runs").fetchall()}  # fmt: skip
+    runs = {
+        row["user_query"] + str(row["conversation_id"] == other): row["id"]
+        for row in connection.execute("select id, user_query, conversation_id from pipeline_runs").fetchall()
+    }
     cut = [runs["question 1False"], runs["question 0True"], say(connection, user, conversation, "now")]
     for is_first in (True, False):
         found = one(connection, "select maas_fold_conversation(%s, 10, %s) as f", conversation, cut)["f"]
@@ -331,13 +331,14 @@ def test_tool_calls_are_written_with_the_answer_and_by_its_owner_only(connection
         "where role = 'tool' order by created_at"
     ).fetchall()
     assert [tuple(row.values()) for row in stored] == [
-        ("c1", 5, "ads", {"success": True, "data": 7}), ("c2", None, None, {"success": True, "data": 7})
-    ]  # fmt: skip
+        ("c1", 5, "ads", {"success": True, "data": 7}),
+        ("c2", None, None, {"success": True, "data": 7}),
+    ]
 
 
 def test_tool_calls_of_another_run_or_without_a_conversation_are_dropped(
     connection: Connection, engine: Engine
-) -> None:  # fmt: skip
+) -> None:
     other = responding(connection, engine, uuid4())
     conversation = uuid4()
     run = responding(connection, engine, conversation)
@@ -351,9 +352,7 @@ def test_tool_calls_of_another_run_or_without_a_conversation_are_dropped(
     assert one(connection, "select count(*) as n from chat_messages where role = 'tool'") == {"n": 0}
 
 
-def test_tool_calls_go_with_the_words_that_they_belong_to(
-    connection: Connection, engine: Engine, read: Read
-) -> None:  # fmt: skip
+def test_tool_calls_go_with_the_words_that_they_belong_to(connection: Connection, engine: Engine, read: Read) -> None:
     """They are in no draft, and deleting a log or the conversation deletes them."""
     user, conversation = uuid4(), uuid4()
     run = responding(connection, engine, conversation, user)

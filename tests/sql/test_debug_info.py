@@ -34,9 +34,13 @@ ASKED = {"debugLayers": True}
     ],
 )
 async def test_who_gets_layers(
-    database: str, connection: psycopg.Connection[DictRow], settings: dict[str, Any], is_admin: bool, metadata: object,
+    database: str,
+    connection: psycopg.Connection[DictRow],
+    settings: dict[str, Any],
+    is_admin: bool,
+    metadata: object,
     expected: list[int],
-) -> None:  # fmt: skip
+) -> None:
     user, run_id = uuid4(), uuid4()
     connection.execute("insert into app_users values (%s, %s), (%s, %s)", (user, is_admin, uuid4(), not is_admin))
     connection.execute(

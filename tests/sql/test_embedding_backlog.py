@@ -101,8 +101,12 @@ def test_what_was_checked_is_not_read_again(connection: Connection) -> None:
     log_messages(connection, 10)
     connection.execute("vacuum analyze raw_logs, embeddings")
     assert backlog(connection) == {
-        "model": "m", "embedded": 2 * MAX_CHECKED, "refused": 0, "waiting": 10, "is_estimate": False
-    }  # fmt: skip
+        "model": "m",
+        "embedded": 2 * MAX_CHECKED,
+        "refused": 0,
+        "waiting": 10,
+        "is_estimate": False,
+    }
     assert pages_read(connection) < pages(connection) / 3
     connection.execute(
         "update embedding_fills set swept_to = (select id from raw_logs order by id desc offset 20 limit 1)"

@@ -87,8 +87,15 @@ def test_whole_way_is_recorded(connection: Connection, engine: Engine) -> None:
     engine.finish(run)
     rows = connection.execute("select happened from v_run_history where run_id = %s order by at", (run_id,)).fetchall()
     assert [row["happened"] for row in rows] == [
-        "NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "ARCHIVED",
-    ]  # fmt: skip
+        "NEW",
+        "ANALYZING",
+        "ANALYZED",
+        "ASSEMBLING",
+        "READY",
+        "RESPONDING",
+        "COMPLETED",
+        "ARCHIVED",
+    ]
 
 
 def test_answer_is_logged_once(connection: Connection, engine: Engine) -> None:
@@ -100,8 +107,9 @@ def test_answer_is_logged_once(connection: Connection, engine: Engine) -> None:
         (run_id,),
     ).fetchall()
     assert [(row["message_type"], row["request"]) for row in rows] == [
-        ("user_query", str(run_id)), ("assistant_response", str(run_id)),
-    ]  # fmt: skip
+        ("user_query", str(run_id)),
+        ("assistant_response", str(run_id)),
+    ]
     assert rows[1]["content"] == "an answer"
 
 

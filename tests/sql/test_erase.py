@@ -40,18 +40,35 @@ def erase(connection: Connection, user: UUID) -> dict[str, int]:
 
 def call(run: dict[str, Any]) -> dict[str, Any]:
     return {
-        "run_id": str(run["id"]), "attempt": run["attempt"], "stage": "analyzer", "round": 0, "provider": "p",
-        "model": "m", "role_name": "Analyzer", "prompt_version": 1, "reply": f"{MARK} said", "finish": "stop",
-        "attempts": 1, "tokens_in": 1, "tokens_out": 1, "ms": 1.0,
-    }  # fmt: skip
+        "run_id": str(run["id"]),
+        "attempt": run["attempt"],
+        "stage": "analyzer",
+        "round": 0,
+        "provider": "p",
+        "model": "m",
+        "role_name": "Analyzer",
+        "prompt_version": 1,
+        "reply": f"{MARK} said",
+        "finish": "stop",
+        "attempts": 1,
+        "tokens_in": 1,
+        "tokens_out": 1,
+        "ms": 1.0,
+    }
 
 
 def advance(engine: Engine, runs: list[dict[str, Any]], status: str, connection: Connection) -> list[UUID]:
     rows = connection.execute(
         "select id from maas_advance(%s, %s::uuid[], %s, %s, %s, null, null, %s)",
-        (engine.owner, [run["id"] for run in runs], [run["attempt"] for run in runs], [status] * len(runs),
-         ['{"a": 1}'] * len(runs), Jsonb([call(run) for run in runs])),
-    ).fetchall()  # fmt: skip
+        (
+            engine.owner,
+            [run["id"] for run in runs],
+            [run["attempt"] for run in runs],
+            [status] * len(runs),
+            ['{"a": 1}'] * len(runs),
+            Jsonb([call(run) for run in runs]),
+        ),
+    ).fetchall()
     return [row["id"] for row in rows]
 
 

@@ -80,8 +80,11 @@ def test_the_audit_row_and_the_receipt_are_totals(connection: Connection, databa
     user = fill_account(connection, 1500)
     receipt, _ = erase(database, user)
     assert {name: count for name, count in receipt.items() if count} == {
-        "raw_logs": 3000, "pipeline_runs": 1500, "lsm_storage": 1500, "run_events": 1500,
-    }  # fmt: skip
+        "raw_logs": 3000,
+        "pipeline_runs": 1500,
+        "lsm_storage": 1500,
+        "run_events": 1500,
+    }
     rows = connection.execute("select details from audit where action = 'erase' and user_id = %s", (user,)).fetchall()
     assert [row["details"] for row in rows] == [receipt]
     assert connection.execute("select from erasures").rowcount == 0

@@ -87,9 +87,7 @@ async def test_order_is_kept_over_many_runs(connection: Connection, engine: Engi
     """Two events of one run in one batch, and batches one after another."""
     runs = [insert(connection) for _ in range(20)]
     engine.claim()
-    adds = [
-        events.add(run_id, 1, TEXT, {"delta": str(number)}) for number in range(10) for run_id in runs
-    ]  # fmt: skip
+    adds = [events.add(run_id, 1, TEXT, {"delta": str(number)}) for number in range(10) for run_id in runs]
     await asyncio.gather(*adds)
     for run_id in runs:
         rows = stored(connection, run_id)
@@ -200,9 +198,7 @@ async def test_an_operator_who_notes_something_waits_for_the_writer(
     one = {"run_id": str(run_id), "attempt": 1, "type": "text", "payload": {}}
     with psycopg.connect(database) as writer, psycopg.connect(database, autocommit=True) as operator:
         writer.execute("select maas_add_events(%s)", (Jsonb([one]),))
-        cancelling = asyncio.create_task(
-            asyncio.to_thread(operator.execute, "select maas_cancel_run(%s)", (run_id,))
-        )  # fmt: skip
+        cancelling = asyncio.create_task(asyncio.to_thread(operator.execute, "select maas_cancel_run(%s)", (run_id,)))
         waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%maas_cancel_run%'"
         await apoll(lambda: connection.execute(waiting).fetchall() != [], 5)
         writer.commit()

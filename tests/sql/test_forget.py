@@ -73,9 +73,11 @@ def test_a_record_goes_with_its_words(connection: Connection, engine: Engine) ->
         "select action, user_id, subject, details from audit where user_id = %s", (user,)
     ).fetchone()
     assert note == {
-        "action": "forget", "user_id": user, "subject": record, 
+        "action": "forget",
+        "user_id": user,
+        "subject": record,
         "details": {"logs": 2, "records": 1, "reopened": 0, "answers": 0, "doubtful": 0},
-    }  # fmt: skip
+    }
     assert forget(connection, record) == {"verdict": "not_found"}
     assert forget(connection, uuid4()) == {"verdict": "not_found"}
 

@@ -20,9 +20,13 @@ from tests.sql.traces import tables_with
 Connection = psycopg.Connection[DictRow]
 GIVEN = "update pipeline_runs set sources = %s where id = %s"
 OTHERS = (
-    "Вчера я смотрел старое кино.", "I read a book about rivers.", "Купил молоко и хлеб.", "The train was late again.",
-    "Погода портится к вечеру.", "My knee hurts after running.",
-)  # fmt: skip
+    "Вчера я смотрел старое кино.",
+    "I read a book about rivers.",
+    "Купил молоко и хлеб.",
+    "The train was late again.",
+    "Погода портится к вечеру.",
+    "My knee hurts after running.",
+)
 
 
 @pytest.fixture
@@ -58,20 +62,29 @@ REPEATED = [
     ("My falcon is called Gerda.", "What is my falcon called?", "It is Gerda, as you said."),
     ("Код от сейфа 4815, сейф стоит в кабинете отца.", "Как открыть сейф?", "Наберите 4815 и поверните ручку."),
     ("Я переезжаю в Казань в марте, снял там квартиру.", "Что у меня весной?", "Весной вы будете жить в Казани."),
-    ("The doctor said my cholesterol is too high and I should avoid butter.", "What should I eat?",
-     "Keep off butter and mind your cholesterol."),
-    ("I am afraid of flying since the storm over Lisbon in 2019.", "Should I take a plane?",
-     "Perhaps not: you are afraid since that storm."),
+    (
+        "The doctor said my cholesterol is too high and I should avoid butter.",
+        "What should I eat?",
+        "Keep off butter and mind your cholesterol.",
+    ),
+    (
+        "I am afraid of flying since the storm over Lisbon in 2019.",
+        "Should I take a plane?",
+        "Perhaps not: you are afraid since that storm.",
+    ),
     ("Мама готовит пирог с вишней по воскресеньям.", "Что подарить?", "Раз по воскресеньям пирог, то блюдо."),
-]  # fmt: skip
+]
 DOUBTFUL = [
     ("Моего сокола зовут Герда.", "Что приготовить?", "Сварите суп."),
     ("The doctor said my cholesterol is too high and I should avoid butter.", "Who wrote Hamlet?", "Shakespeare did."),
     ("Мама готовит пирог с вишней по воскресеньям.", "Что такое монада?", "Конструкция из теории категорий."),
     ("My falcon is called Gerda.", "What is my falcon called?", "I would rather not say."),
-    ("I like to sail with friends on calm summer evenings near the harbour.", "Plan my day?",
-     "1. Breakfast. 2. Work until evening. 3. A walk."),
-]  # fmt: skip
+    (
+        "I like to sail with friends on calm summer evenings near the harbour.",
+        "Plan my day?",
+        "1. Breakfast. 2. Work until evening. 3. A walk.",
+    ),
+]
 
 
 @pytest.mark.parametrize(("statement", "query", "answer"), REPEATED)
@@ -102,8 +115,11 @@ def test_an_answer_that_may_not_repeat_it_is_named(
     own, other = sorted(counts["doubtful"], key=lambda one: one["seq"])
     assert (counts["logs"], counts["answers"], counts["doubtful_runs"]) == (1, 0, 2)
     assert (other["request_id"], other["id"], other["answer"], other["status"]) == (
-        str(run_id), str(said), answer, "COMPLETED",
-    )  # fmt: skip
+        str(run_id),
+        str(said),
+        answer,
+        "COMPLETED",
+    )
     assert own["id"] == str(noted)
     assert forget(connection, memory) == {"verdict": "not_found"}
     assert forget(connection, memory, True, uuid4()) == {"verdict": "not_found"}
@@ -139,8 +155,9 @@ def test_what_repeats_a_repetition_goes_too(connection: Connection, engine: Engi
     )
     connection.execute(
         "insert into chat_messages (conversation_id, user_id, run_id, role, content, is_folded)"
-        " values (%s, %s, %s, 'assistant', 'I said qzx77wv.', true)", (conversation, user, run_id),
-    )  # fmt: skip
+        " values (%s, %s, %s, 'assistant', 'I said qzx77wv.', true)",
+        (conversation, user, run_id),
+    )
     counts = forget(connection, memory)
     assert counts["answers"] == 2 and not {first, second} & turns(connection, user)
     assert tables_with(connection, "qzx77wv") == ["pipeline_runs"]

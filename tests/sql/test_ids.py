@@ -323,10 +323,14 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
     found = functions(known)
     assert sorted(found.keys() ^ FUNCTIONS.keys()) == []
     may: dict[str, set[str]] = {
-        USER: {"maas_server", "maas_worker"}, NAME: {"maas_server"}, ROUTE: {"maas_server", "maas_ops"},
+        USER: {"maas_server", "maas_worker"},
+        NAME: {"maas_server"},
+        ROUTE: {"maas_server", "maas_ops"},
         CLAIM: {"maas_worker"},
-        ALL: {"maas_server", "maas_worker", "maas_ops"}, INSIDE: set(), ROW: set(),
-    }  # fmt: skip
+        ALL: {"maas_server", "maas_worker", "maas_ops"},
+        INSIDE: set(),
+        ROW: set(),
+    }
     for name, (names, roles) in found.items():
         bound, _ = FUNCTIONS[name]
         assert set(roles) <= may[bound], f"{name} may be called by {roles}"

@@ -63,8 +63,10 @@ def test_notification_payload(connection: Connection, database: str) -> None:
         payloads = [json.loads(note.payload) for note in listener.notifies(timeout=5, stop_after=3)]
         payloads += [json.loads(note.payload) for note in listener.notifies(timeout=0.2)]
     assert [(one["status"], one["operation"], one["archive_status"]) for one in payloads] == [
-        ("NEW", "INSERT", "PENDING"), ("ANALYZING", "UPDATE", "PENDING"), ("ANALYZING", "UPDATE", "SKIPPED"),
-    ]  # fmt: skip
+        ("NEW", "INSERT", "PENDING"),
+        ("ANALYZING", "UPDATE", "PENDING"),
+        ("ANALYZING", "UPDATE", "SKIPPED"),
+    ]
     assert {one["id"] for one in payloads} == {str(run_id)}
     assert {frozenset(one) for one in payloads} == {frozenset({"id", "status", "operation", "archive_status"})}
 

@@ -102,9 +102,15 @@ def test_a_key_expires_and_is_touched_once_a_minute(connection: Connection) -> N
     ids=["id", "name", "hash", "no scope", "scope", "two bounds", "prefix", "rate"],
 )
 def test_a_wrong_key_is_not_stored(
-    connection: Connection, key_id: str, name: str, secret: bytes, scopes: list[str], user: UUID | None,
-    prefix: str | None, rate: int | None,
-) -> None:  # fmt: skip
+    connection: Connection,
+    key_id: str,
+    name: str,
+    secret: bytes,
+    scopes: list[str],
+    user: UUID | None,
+    prefix: str | None,
+    rate: int | None,
+) -> None:
     with pytest.raises(errors.CheckViolation):
         connection.execute(CREATE, (key_id, name, secret, scopes, user, prefix, rate, None))
     assert connection.execute("select from audit where action like 'key%'").fetchall() == []

@@ -110,8 +110,11 @@ def test_days_that_a_model_left_out_are_named(connection: Connection) -> None:
     (made,) = read(connection, "compact", user, 2, OLD, children, "Both.", False, Jsonb(cost))
     (row,) = connection.execute("select * from v_left_out_days").fetchall()
     assert (row["user_id"], row["record_id"], row["level"], row["period"]) == (
-        user, made["maas_compact"], 2, "2025-Week-47"
-    )  # fmt: skip
+        user,
+        made["maas_compact"],
+        2,
+        "2025-Week-47",
+    )
     assert (row["days"], row["left_out"], row["model"]) == (2, [OLD], "test:m")
     assert read(connection, "left_out_days", 7) == [{"model": "test:m", "days": 2, "left_out": 1}]
     connection.execute("update compactions set provider = 'extractive'")
@@ -214,8 +217,11 @@ def test_old_groups_of_all_levels_get_their_turn(connection: Connection) -> None
         remember(connection, user, [(at(OLD - timedelta(7 * number)), "a"), (at(OLD - timedelta(number)), "b")])
         assert compact(connection, user, 1, OLD - timedelta(7 * number))
     assert due(connection, limit=2) == [
-        (1, OLD - timedelta(2)), (1, OLD - timedelta(1)), (2, date(2025, 11, 3)), (2, date(2025, 11, 10))
-    ]  # fmt: skip
+        (1, OLD - timedelta(2)),
+        (1, OLD - timedelta(1)),
+        (2, date(2025, 11, 3)),
+        (2, date(2025, 11, 10)),
+    ]
 
 
 def test_days_come_before_their_week(connection: Connection) -> None:

@@ -28,9 +28,15 @@ def engine(connection: Connection) -> Engine:
 
 
 def answered(
-    connection: Connection, engine: Engine, user: UUID, answer: str, *calls: tuple[str, str, str, list[UUID] | None],
-    query: str = "What is new?", given: tuple[tuple[UUID, list[Any]], ...] = (), result: str = "{}",
-) -> DictRow:  # fmt: skip
+    connection: Connection,
+    engine: Engine,
+    user: UUID,
+    answer: str,
+    *calls: tuple[str, str, str, list[UUID] | None],
+    query: str = "What is new?",
+    given: tuple[tuple[UUID, list[Any]], ...] = (),
+    result: str = "{}",
+) -> DictRow:
     """The stored answer of a run that made these calls (id, tool, status, documents) and was given these memories."""
     run_id = insert(connection, user, query)
     (run,) = engine.claim()
@@ -39,7 +45,7 @@ def answered(
             "insert into tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, documents, "
             "result) values (%s, 1, 1, %s, %s, 'h', 'read', %s, %s, %s)",
             (run_id, call_id, tool, status, documents, Jsonb({"data": result})),
-        )  # fmt: skip
+        )
     sources = [{"id": str(one), "kind": "turn", "score": 1.0, "origins": origins} for one, origins in given]
     connection.execute("update pipeline_runs set sources = %s where id = %s", (Jsonb(sources), run_id))
     engine.complete(run, answer)
@@ -87,12 +93,21 @@ def test_an_answer_keeps_the_tools_and_documents_it_was_made_from(connection: Co
     plain = answered(connection, engine, user, "Nothing is new.")
     assert plain["origins"] == []
     tools = answered(
-        connection, engine, user, SUGGESTS, ("c1", "evil__look", "done", None), ("c2", "gone", "failed", None),
-        ("c3", "begun", "started", None), ("c4", "search", "done", [row["id"]]), ("c5", "search", "done", []),
-    )  # fmt: skip
+        connection,
+        engine,
+        user,
+        SUGGESTS,
+        ("c1", "evil__look", "done", None),
+        ("c2", "gone", "failed", None),
+        ("c3", "begun", "started", None),
+        ("c4", "search", "done", [row["id"]]),
+        ("c5", "search", "done", []),
+    )
     assert sorted(tools["origins"], key=lambda one: one["name"]) == [
-        LOOK, {"kind": "tool", "name": "gone"}, {"kind": "document", "name": "rules.md", "id": str(row["id"])},
-    ]  # fmt: skip
+        LOOK,
+        {"kind": "tool", "name": "gone"},
+        {"kind": "document", "name": "rules.md", "id": str(row["id"])},
+    ]
     summary = connection.execute("select * from lsm_storage where id = %s", (tools["record_id"],)).fetchone()
     assert summary is not None and names(summary) == names(tools)
     connection.execute(
@@ -163,9 +178,13 @@ def test_a_file_cannot_say_that_its_words_are_the_users(connection: Connection, 
     """Unless an operator restores an export of the same user: that is what was there."""
     user, log_id = uuid4(), uuid4()
     row = {
-        "id": str(log_id), "run_id": str(uuid4()), "message_type": "user_query", "content": "I owe you money.",
-        "conversation": "c", "archived_at": "2026-01-01T00:00:00Z",
-    }  # fmt: skip
+        "id": str(log_id),
+        "run_id": str(uuid4()),
+        "message_type": "user_query",
+        "content": "I owe you money.",
+        "conversation": "c",
+        "archived_at": "2026-01-01T00:00:00Z",
+    }
     connection.execute("select maas_restore('maas.raw_logs', %s, %s, %s)", (user, Jsonb([row]), keeps))
     (stored,) = connection.execute("select origins from raw_logs where user_id = %s", (user,)).fetchall()
     assert stored["origins"] == ([] if keeps else [{"kind": "import", "name": "export"}])

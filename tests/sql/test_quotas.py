@@ -39,8 +39,16 @@ def refused(connection: Connection, statement: str, *args: Any) -> dict[str, Any
 
 
 def document(name: str, size: int) -> Jsonb:
-    return Jsonb({"name": name, "media_type": "text/plain", "sha256": name, "bytes": size, "track_id": "t",
-                  "status": "processed"})  # fmt: skip
+    return Jsonb(
+        {
+            "name": name,
+            "media_type": "text/plain",
+            "sha256": name,
+            "bytes": size,
+            "track_id": "t",
+            "status": "processed",
+        }
+    )
 
 
 def turns(characters: int) -> Jsonb:
@@ -98,8 +106,10 @@ def test_documents_are_limited_by_number_and_by_bytes_but_not_those_of_everybody
     add = "select maas_add_document(%s, %s, '[]')"
     connection.execute(add, (user, document("a", 90)))
     assert refused(connection, add, user, document("b", 11)) == {
-        "name": "user_document_bytes", "quota": 100, "used": 101,
-    }  # fmt: skip
+        "name": "user_document_bytes",
+        "quota": 100,
+        "used": 101,
+    }
     connection.execute(add, (user, document("a", 50)))  # in place of the former
     connection.execute(add, (user, document("b", 50)))
     expected = Jsonb([{"name": "c", "media_type": "text/plain", "bytes": 0, "track_id": "t"}])
@@ -141,9 +151,12 @@ def test_the_view_shows_what_each_user_has_of_each_quota(connection: Connection)
     (memory,) = connection.execute("select maas_memory_bytes(%s) as bytes", (user,)).fetchall()
     assert used.pop("user_memory_bytes") == memory["bytes"] > 1000
     assert used == {
-        "user_conversations": 1, "user_documents": 1, "user_document_bytes": 90, "user_images": 1,
+        "user_conversations": 1,
+        "user_documents": 1,
+        "user_document_bytes": 90,
+        "user_images": 1,
         "user_image_bytes": 50,
-    }  # fmt: skip
+    }
     assert [str(row["share"]) for row in rows if row["name"] == "user_image_bytes"] == ["0.500"]
 
 

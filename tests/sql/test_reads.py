@@ -78,9 +78,11 @@ def test_archive_input(connection: Connection, engine: Engine, read: Read) -> No
     engine.complete(run)
     found = [(row["content"], row["message_type"]) for row in read("exchange_of_run", [second])]
     assert sorted(found) == [
-        ("an answer", "assistant_response"), ("an answer", "assistant_response"), ("first", "user_query"),
+        ("an answer", "assistant_response"),
+        ("an answer", "assistant_response"),
+        ("first", "user_query"),
         ("second", "user_query"),
-    ]  # fmt: skip
+    ]
     assert {first, stranger} == set(runs)
     assert third != second
     engine.step(done=[engine.archived(run)])

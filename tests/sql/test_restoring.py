@@ -20,16 +20,32 @@ AT = "2024-01-01T00:00:00Z"
 
 def log(**columns: Any) -> dict[str, Any]:
     return {
-        "id": str(uuid4()), "run_id": str(uuid4()), "turn_no": 0, "message_type": "user_query", "content": "x",
-        "conversation": "c", "archived_at": AT, "record_id": None, **columns,
-    }  # fmt: skip
+        "id": str(uuid4()),
+        "run_id": str(uuid4()),
+        "turn_no": 0,
+        "message_type": "user_query",
+        "content": "x",
+        "conversation": "c",
+        "archived_at": AT,
+        "record_id": None,
+        **columns,
+    }
 
 
 def record(**columns: Any) -> dict[str, Any]:
     return {
-        "id": str(uuid4()), "run_id": None, "level": 0, "time_bucket_start": "2024-01-01", "summary": "x", "tags": [],
-        "time_bucket_end": "2024-01-01", "raw_log_ids": [], "superseded_by": None, "words_gone": True, **columns,
-    }  # fmt: skip
+        "id": str(uuid4()),
+        "run_id": None,
+        "level": 0,
+        "time_bucket_start": "2024-01-01",
+        "summary": "x",
+        "tags": [],
+        "time_bucket_end": "2024-01-01",
+        "raw_log_ids": [],
+        "superseded_by": None,
+        "words_gone": True,
+        **columns,
+    }
 
 
 def restore(connection: Connection, table: str, user: UUID, *rows: dict[str, Any], keep: bool = False) -> int:
@@ -103,11 +119,15 @@ def test_what_names_rows_of_another_is_refused_whatever_it_is_called(connection:
            language sql as 'select jsonb_object_agg(i, i) from unnest(p_ids) i'"""
     )
     for table, row in (
-        ("raw_logs", log(id=str(log_ids[0]))), ("raw_logs", log(run_id=str(theirs["run_id"]))),
-        ("raw_logs", log(record_id=str(record_id))), ("raw_logs", log(archived_run_id=str(theirs["run_id"]))),
-        ("lsm_storage", record(superseded_by=str(record_id))), ("lsm_storage", record(raw_log_ids=[str(log_ids[0])])),
-        ("lsm_storage", record(run_id=str(theirs["run_id"]))), ("lsm_storage", record(id=str(log_ids[0]))),
-    ):  # fmt: skip
+        ("raw_logs", log(id=str(log_ids[0]))),
+        ("raw_logs", log(run_id=str(theirs["run_id"]))),
+        ("raw_logs", log(record_id=str(record_id))),
+        ("raw_logs", log(archived_run_id=str(theirs["run_id"]))),
+        ("lsm_storage", record(superseded_by=str(record_id))),
+        ("lsm_storage", record(raw_log_ids=[str(log_ids[0])])),
+        ("lsm_storage", record(run_id=str(theirs["run_id"]))),
+        ("lsm_storage", record(id=str(log_ids[0]))),
+    ):
         with pytest.raises(errors.ForeignKeyViolation, match="names rows of another user"):
             restore(connection, table, stranger, row, keep=keep)
     assert rows(connection, "raw_logs", stranger) == rows(connection, "lsm_storage", stranger) == []
@@ -116,9 +136,11 @@ def test_what_names_rows_of_another_is_refused_whatever_it_is_called(connection:
 def test_nobody_reaches_the_secret(sessions: dict[str, Connection]) -> None:
     for one in sessions.values():
         for attempt in (
-            "select * from restore_key", "select maas_restored_id(gen_random_uuid(), gen_random_uuid())",
-            "select maas_map_ids(gen_random_uuid(), '{}', false)", "update restore_key set inner_pad = ''",
-        ):  # fmt: skip
+            "select * from restore_key",
+            "select maas_restored_id(gen_random_uuid(), gen_random_uuid())",
+            "select maas_map_ids(gen_random_uuid(), '{}', false)",
+            "update restore_key set inner_pad = ''",
+        ):
             with pytest.raises(errors.InsufficientPrivilege):
                 one.execute(attempt.encode())
 

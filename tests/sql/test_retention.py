@@ -94,9 +94,16 @@ def test_what_is_in_flight_or_not_recorded_stays(connection: Connection, engine:
     assert count(connection, "raw_logs", third) == 2
 
 
-@pytest.mark.parametrize(("status", "expires", "stays"), [
-    ("pending", 60, True), ("pending", 1, False), ("approved", 1, True), ("executing", 1, True), ("done", 1, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "expires", "stays"),
+    [
+        ("pending", 60, True),
+        ("pending", 1, False),
+        ("approved", 1, True),
+        ("executing", 1, True),
+        ("done", 1, False),
+    ],
+)
 def test_a_run_stays_while_an_action_of_it_waits(
     connection: Connection, engine: Engine, status: str, expires: int, stays: bool
 ) -> None:
@@ -106,7 +113,7 @@ def test_a_run_stays_while_an_action_of_it_waits(
         "insert into chat_pending_actions (user_id, run_id, call_id, tool_name, args_hash, asked_hash, effect, status, "
         "expires_at) values (%s, %s, 'a', 'a', 'a', 'a', 'write', %s, now() + %s * interval '1 day')",
         (user, run, status, expires),
-    )  # fmt: skip
+    )
     later(connection, KEEP + 1)
     sweep(connection)
     assert count(connection, "raw_logs", user) == 0
@@ -230,8 +237,10 @@ def test_the_finest_summaries_are_searched(connection: Connection) -> None:
     remember_birds(connection, user)
     assert wordless(connection, user, "What is the stork called?")[0] == (0, "The stork is called Lotte.")
     assert wordless(connection, user, "the heron called") == [
-        (0, "The heron is called Gustav."), (0, "A heron was seen."), (0, "The stork is called Lotte."),
-    ]  # fmt: skip
+        (0, "The heron is called Gustav."),
+        (0, "A heron was seen."),
+        (0, "The stork is called Lotte."),
+    ]
     assert wordless(connection, uuid4(), "stork") == wordless(connection, user, "stork", "2001-01-01") == []
     connection.execute("delete from lsm_storage where user_id = %s and level < 3", (user,))
     assert wordless(connection, user, "heron") == [(3, "They spoke of a heron.")], (
@@ -246,8 +255,9 @@ def test_forgetting_reaches_the_finest_summaries(connection: Connection) -> None
     connection.execute("select maas_forget(%s)", (records[1],))
     assert wordless(connection, user, "stork Lotte") == []
     assert {text for _, text in wordless(connection, user, "heron")} == {
-        "The heron is called Gustav.", "A heron was seen."
-    }  # fmt: skip
+        "The heron is called Gustav.",
+        "A heron was seen.",
+    }
     month, _ = remember_birds(connection, other)
     connection.execute("select maas_forget(%s)", (month,))
     assert wordless(connection, other, "heron stork") == [] and count(connection, "lsm_storage", other) == 0

@@ -15,10 +15,22 @@ from tests.sql.attempts import ANN, BEN, CLIENTS, MEMORY, ROLES, Connection, bec
 from tests.sql.engine import run_of
 
 HIDDEN = {
-    "analysis_result", "draft_context", "final_context_payload", "caller", "idempotency_key", "queue_state",
-    "queue_key", "owner", "attempt", "try", "deaths", "losses", "client_context",
-    "answer_by", "not_before",
-}  # fmt: skip
+    "analysis_result",
+    "draft_context",
+    "final_context_payload",
+    "caller",
+    "idempotency_key",
+    "queue_state",
+    "queue_key",
+    "owner",
+    "attempt",
+    "try",
+    "deaths",
+    "losses",
+    "client_context",
+    "answer_by",
+    "not_before",
+}
 
 
 def test_a_user_reaches_no_column_of_anybody_else(known: Connection) -> None:

@@ -73,14 +73,21 @@ def test_a_value_stands_in_its_table_alone(connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("", VALUE, "name: 1 to 50"), ("a b", VALUE, "name: 1 to 50"), ("1a", VALUE, "name: 1 to 50"),
-        ("a\nb", VALUE, "name: 1 to 50"), ("a" * 51, VALUE, "name: 1 to 50"), ("a", "", "value: 8 to 8000"),
-        ("a", "short", "value: 8 to 8000"), ("a", "x" * 8001, "value: 8 to 8000"),
-        ("a", "planted-secret\r\nX-Admin: 1", "value: 8 to 8000"), ("a", " planted-secret", "value: 8 to 8000"),
-        ("a", "planted-secret-é", "value: 8 to 8000"), ("a", "planted-secret\0", "value: 8 to 8000"),
+        ("", VALUE, "name: 1 to 50"),
+        ("a b", VALUE, "name: 1 to 50"),
+        ("1a", VALUE, "name: 1 to 50"),
+        ("a\nb", VALUE, "name: 1 to 50"),
+        ("a" * 51, VALUE, "name: 1 to 50"),
+        ("a", "", "value: 8 to 8000"),
+        ("a", "short", "value: 8 to 8000"),
+        ("a", "x" * 8001, "value: 8 to 8000"),
+        ("a", "planted-secret\r\nX-Admin: 1", "value: 8 to 8000"),
+        ("a", " planted-secret", "value: 8 to 8000"),
+        ("a", "planted-secret-é", "value: 8 to 8000"),
+        ("a", "planted-secret\0", "value: 8 to 8000"),
         ("a", "planted-secret\ud800", "value: 8 to 8000"),
     ],
-)  # fmt: skip
+)
 async def test_a_bad_secret_is_refused(database: str, name: str, value: str, message: str) -> None:
     """No error quotes it; a value with a line break would be a header of its own."""
     async with open_database(database, 1, "test") as db:

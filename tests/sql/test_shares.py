@@ -32,11 +32,16 @@ class Orchestrator:
             rows = self.engine.connection.execute(
                 "select verdict, id, (claimed).* from maas_step(%s, %s, %s, %s, false, %s, %s::uuid[], %s, %s)",
                 (
-                    self.engine.owner, ALL, PLACES - len(self.held), Jsonb(done),
-                    [run["assistant"] for run in self.held.values()], [run["user_id"] for run in self.held.values()],
-                    ASSISTANT, USER,
+                    self.engine.owner,
+                    ALL,
+                    PLACES - len(self.held),
+                    Jsonb(done),
+                    [run["assistant"] for run in self.held.values()],
+                    [run["user_id"] for run in self.held.values()],
+                    ASSISTANT,
+                    USER,
                 ),
-            ).fetchall()  # fmt: skip
+            ).fetchall()
             for row in sorted((row for row in rows if row["verdict"] == "claimed"), key=lambda row: row["seq"]):
                 self.held[row["id"]] = row
                 claimed.append(row["id"])

@@ -159,7 +159,7 @@ def test_agents_have_sessions_of_their_own(connection: Connection) -> None:
     shown = connection.execute("select agent, state, collected from v_sessions order by agent nulls first").fetchall()
     assert [tuple(row.values()) for row in shown] == [
         (agent, "collecting", []) for agent in (None, "interview", "survey")
-    ]  # fmt: skip
+    ]
 
 
 def test_operators_see_no_values(connection: Connection) -> None:
@@ -174,8 +174,9 @@ def test_operators_see_no_values(connection: Connection) -> None:
     connection.execute("set role maas_ops")
     rows = connection.execute("select state, collected, is_active from v_sessions order by state").fetchall()
     assert [tuple(row.values()) for row in rows] == [
-        ("complete", ["pose", "style"], True), ("offered", ["style"], True)
-    ]  # fmt: skip
+        ("complete", ["pose", "style"], True),
+        ("offered", ["style"], True),
+    ]
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("select slots from assistant_sessions")
 

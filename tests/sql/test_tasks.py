@@ -229,10 +229,19 @@ def test_a_limit_that_is_reached_skips_the_rest(connection: Connection, limits: 
     connection.execute("insert into model_prices (provider, model, input, output) values ('p', 'm', 30, 20)")
     run = begin(connection, asks([], [], []), p_limits=Jsonb(limits))
     call = {
-        "run_id": str(run["id"]), "attempt": run["attempt"], "stage": "final_responder", "provider": "p", "model": "m",
-        "role_name": "FinalResponder", "reply": "r", "finish": "stop", "attempts": 1, "tokens_in": 1, "tokens_out": 1,
+        "run_id": str(run["id"]),
+        "attempt": run["attempt"],
+        "stage": "final_responder",
+        "provider": "p",
+        "model": "m",
+        "role_name": "FinalResponder",
+        "reply": "r",
+        "finish": "stop",
+        "attempts": 1,
+        "tokens_in": 1,
+        "tokens_out": 1,
         "ms": 1,
-    }  # fmt: skip
+    }
     for number in (1, 2):
         assert next_step(connection, run)["number"] == number
         connection.execute("select maas_pin_calls(%s, 1, %s)", (run["id"], Jsonb([call | {"round": number}])))

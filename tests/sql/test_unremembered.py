@@ -81,8 +81,9 @@ async def test_it_is_logged_and_nowhere_recalled(
     engine.finish(*engine.claim())
     last = 2**60
     assert [row["content"] for row in await db.rows(queries.recent_turns, user, last, 10)] == [
-        "an answer", "The harbour is closed on Monday.",
-    ]  # fmt: skip
+        "an answer",
+        "The harbour is closed on Monday.",
+    ]
     assert await db.rows(queries.recent_messages, user, last, conversation, 10) == []
     for is_full in (False, True):
         hits = await search(db, user, "Where is the zeppelin of Alma moored?", is_full=is_full)

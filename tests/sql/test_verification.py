@@ -61,9 +61,10 @@ async def test_results_of_sticker_tools_carry_it(database: str) -> None:
         context = ToolContext(UUID(int=1), UUID(int=2), None, {"session": session})
         executor = Executor(tools, permissions, context, _count, _record)
         calls = [
-            ToolCall("1", "update_sticker_params", json.dumps(values)), ToolCall("2", "request_photo", "{}"),
+            ToolCall("1", "update_sticker_params", json.dumps(values)),
+            ToolCall("2", "request_photo", "{}"),
             ToolCall("3", "confirm_and_generate", "{}"),
-        ]  # fmt: skip
+        ]
         taken, asked, refused = await executor.run(calls)
     assert taken.body["verification"] == {"collected": {"style": "anime"}, "refused": ["emotion"]}
     assert asked.body["verification"] == {"state": "assistant_wait_photo", "has_photo": False}

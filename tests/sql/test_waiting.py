@@ -21,9 +21,15 @@ def engine(connection: Connection) -> Engine:
 
 def deferred(run: dict[str, Any], message: str | None = None, time_left: float = 150) -> dict[str, Any]:
     return {
-        "id": str(run["id"]), "attempt": run["attempt"], "outcome": "deferred", "code": "timeout", "message": message,
-        "wait": 60, "time_left": time_left, "calls": [],
-    }  # fmt: skip
+        "id": str(run["id"]),
+        "attempt": run["attempt"],
+        "outcome": "deferred",
+        "code": "timeout",
+        "message": message,
+        "wait": 60,
+        "time_left": time_left,
+        "calls": [],
+    }
 
 
 def respond(engine: Engine, run: dict[str, Any]) -> None:

@@ -62,10 +62,12 @@ async def connection_state(request: Request) -> Response:
 
 async def find_chats(request: Request) -> Response:
     instance = instance_of(request)
-    return JSONResponse([
-        {"id": f"c{place}", "remoteJid": jid, "pushName": chat.get("name"), "updatedAt": chat.get("updated_at")}
-        for place, (jid, chat) in enumerate(instance.get("chats", {}).items())
-    ])  # fmt: skip
+    return JSONResponse(
+        [
+            {"id": f"c{place}", "remoteJid": jid, "pushName": chat.get("name"), "updatedAt": chat.get("updated_at")}
+            for place, (jid, chat) in enumerate(instance.get("chats", {}).items())
+        ]
+    )
 
 
 async def find_messages(request: Request) -> Response:

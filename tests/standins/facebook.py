@@ -29,12 +29,24 @@ FIELDS = {
     "accounts": {"id", "account_id", "name", "currency", "timezone_name", "account_status", "disable_reason"},
     "campaigns": {"id", "account_id", "name", "objective", "status", "effective_status", "daily_budget"},
     "adsets": {
-        "id", "account_id", "campaign_id", "name", "status", "effective_status", "daily_budget", "targeting",
-        "optimization_goal", "billing_event", "promoted_object", "destination_type", "bid_strategy", "bid_amount",
+        "id",
+        "account_id",
+        "campaign_id",
+        "name",
+        "status",
+        "effective_status",
+        "daily_budget",
+        "targeting",
+        "optimization_goal",
+        "billing_event",
+        "promoted_object",
+        "destination_type",
+        "bid_strategy",
+        "bid_amount",
     },
     "ads": {"id", "account_id", "campaign_id", "adset_id", "name", "status", "effective_status", "creative"},
     "creatives": {"id", "account_id", "name"},
-}  # fmt: skip
+}
 EDGES = {
     "accounts": {"campaigns", "adsets", "ads", "insights"},
     "campaigns": {"adsets", "ads", "insights"},
@@ -48,18 +60,30 @@ CHANGES = {
     "ads": {"name", "status"},
 }
 NEW_ADSET = {
-    "name", "campaign_id", "daily_budget", "status", "targeting", "optimization_goal", "billing_event",
-    "promoted_object", "destination_type", "bid_strategy", "bid_amount",
-}  # fmt: skip
+    "name",
+    "campaign_id",
+    "daily_budget",
+    "status",
+    "targeting",
+    "optimization_goal",
+    "billing_event",
+    "promoted_object",
+    "destination_type",
+    "bid_strategy",
+    "bid_amount",
+}
 NEW_AD = {"name", "adset_id", "creative", "status"}
 STATUSES = {"ACTIVE", "PAUSED", "ARCHIVED", "DELETED"}
 HIDDEN = {"ARCHIVED", "DELETED"}  # from lists
 LEVELS = {"account": "accounts", "campaign": "campaigns", "adset": "adsets", "ad": "ads"}
 COUNTS = ("impressions", "clicks", "leads", "video_views", "p25", "p50", "p75", "p95")
 VIDEO = {
-    "video_play_actions": "video_views", "video_p25_watched_actions": "p25", "video_p50_watched_actions": "p50",
-    "video_p75_watched_actions": "p75", "video_p95_watched_actions": "p95",
-}  # fmt: skip
+    "video_play_actions": "video_views",
+    "video_p25_watched_actions": "p25",
+    "video_p50_watched_actions": "p50",
+    "video_p75_watched_actions": "p75",
+    "video_p95_watched_actions": "p95",
+}
 LEAD_TYPES = ("offsite_conversion.fb_pixel_lead", "onsite_conversion.lead_grouped", "lead")
 FIGURES = {"spend", "impressions", "clicks", "actions", "account_id", "campaign_id", "adset_id", "ad_id", *VIDEO}
 MAX_BUDGET = 10**9

@@ -68,10 +68,14 @@ def found_by(state: Json, body: Json) -> list[Json]:
     )
     files = [file for count, file in ranked if count][: state.get("chunk_top_k", 20)]
     return [
-        {"reference_id": str(number), "content": state["documents"][file]["text"], "file_path": file,
-         "chunk_id": f"{file}-chunk-000"}
+        {
+            "reference_id": str(number),
+            "content": state["documents"][file]["text"],
+            "file_path": file,
+            "chunk_id": f"{file}-chunk-000",
+        }
         for number, file in enumerate(files, 1)
-    ]  # fmt: skip
+    ]
 
 
 def references_to(chunks: list[Json], **more: Any) -> list[Json]:
@@ -86,10 +90,14 @@ async def query(request: Request) -> Response:
     response = "\n".join(f"{one['content']} [{one['reference_id']}]" for one in chunks[:3])
     references = references_to(chunks, content=None) if body.get("include_references", True) else None
     empty = NO_ANSWER if state.get("is_model_down") else NO_CONTEXT
-    return JSONResponse({
-        "response": (response or empty) + "x" * state.get("padding", 0), "references": references,
-        "response_time": 0.073, "llm_generated": bool(chunks),
-    })  # fmt: skip
+    return JSONResponse(
+        {
+            "response": (response or empty) + "x" * state.get("padding", 0),
+            "references": references,
+            "response_time": 0.073,
+            "llm_generated": bool(chunks),
+        }
+    )
 
 
 async def query_data(request: Request) -> Response:
@@ -115,8 +123,11 @@ async def query_data(request: Request) -> Response:
         for one, other in pairwise(names)
     ]
     data = {
-        "entities": entities, "relationships": relations, "chunks": chunks, "references": references_to(chunks),
-    }  # fmt: skip
+        "entities": entities,
+        "relationships": relations,
+        "chunks": chunks,
+        "references": references_to(chunks),
+    }
     metadata = {"query_mode": body.get("mode", "mix"), "keywords": {"high_level": [], "low_level": []}}
     return JSONResponse(
         {"status": "success", "message": "Query processed successfully", "data": data, "metadata": metadata}
@@ -127,14 +138,21 @@ async def track_status(request: Request) -> Response:
     state, track_id = state_of(request), request.path_params["track_id"]
     documents = [
         {
-            "id": f"doc-{file}", "content_summary": one.get("text", "")[:100],
-            "content_length": len(one.get("text", "")), "status": one.get("status", "processed"), "created_at": AT,
-            "updated_at": AT, "track_id": track_id,
-            "chunks_count": 1 if "text" in one else None, "error_msg": one.get("error"), "metadata": {},
+            "id": f"doc-{file}",
+            "content_summary": one.get("text", "")[:100],
+            "content_length": len(one.get("text", "")),
+            "status": one.get("status", "processed"),
+            "created_at": AT,
+            "updated_at": AT,
+            "track_id": track_id,
+            "chunks_count": 1 if "text" in one else None,
+            "error_msg": one.get("error"),
+            "metadata": {},
             "file_path": file,
         }
-        for file, one in state.get("documents", {}).items() if one.get("track_id") == track_id
-    ]  # fmt: skip
+        for file, one in state.get("documents", {}).items()
+        if one.get("track_id") == track_id
+    ]
     summary = {f"DocStatus.{one['status'].upper()}": 1 for one in documents}
     return JSONResponse(
         {"track_id": track_id, "documents": documents, "total_count": len(documents), "status_summary": summary}
@@ -143,12 +161,23 @@ async def track_status(request: Request) -> Response:
 
 async def pipeline_status(request: Request) -> Response:
     is_busy = bool(state_of(request).get("busy"))
-    return JSONResponse({
-        "busy": is_busy, "job_name": "vacation.md[2 files]", "job_start": AT, "docs": 2, "batchs": 2,
-        "cur_batch": 1 if is_busy else 2, "latest_message": "Extracting stage 1/2: vacation.md",
-        "history_messages": ["Processing 2 document(s)"], "update_status": {"full_docs": [False]},
-        "recovery_required": False, "recovery_kind": None, "recovery_message": None, "pending_enqueues": 0,
-    })  # fmt: skip
+    return JSONResponse(
+        {
+            "busy": is_busy,
+            "job_name": "vacation.md[2 files]",
+            "job_start": AT,
+            "docs": 2,
+            "batchs": 2,
+            "cur_batch": 1 if is_busy else 2,
+            "latest_message": "Extracting stage 1/2: vacation.md",
+            "history_messages": ["Processing 2 document(s)"],
+            "update_status": {"full_docs": [False]},
+            "recovery_required": False,
+            "recovery_kind": None,
+            "recovery_message": None,
+            "pending_enqueues": 0,
+        }
+    )
 
 
 async def on_refused(request: Request, refused: Exception) -> Response:

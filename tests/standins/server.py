@@ -63,9 +63,12 @@ class StandIn:
     """An ASGI application: `routes` get it as `request.app.state.standin`; `refuse` makes the vendor's errors."""
 
     def __init__(
-        self, routes: list[BaseRoute], refuse: Callable[[Fault], Response], fixture: Json,
+        self,
+        routes: list[BaseRoute],
+        refuse: Callable[[Fault], Response],
+        fixture: Json,
         on_errors: Mapping[type[Exception], Callable[[Request, Any], Awaitable[Response]]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._app = Starlette(routes=routes, exception_handlers=dict(on_errors))
         self._app.state.standin = self
         self._refuse = refuse

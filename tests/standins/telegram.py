@@ -141,8 +141,10 @@ class Bot:
             self.message(chat, "reply_to")
         number = self.state["next_message"] = self.state.get("next_message", 1000) + 1
         chat["messages"][str(number)] = message | {
-            "at": time.time(), "edits": [], "reply_to": reply_to.get("message_id"),
-        }  # fmt: skip
+            "at": time.time(),
+            "edits": [],
+            "reply_to": reply_to.get("message_id"),
+        }
         return {
             "message_id": number,
             "date": int(time.time()),
@@ -279,17 +281,30 @@ async def uploaded(bot: Bot, name: str, limit: int) -> Json:
     content = await file.read() if isinstance(file, UploadFile) else b""
     if not content or len(content) > limit:
         raise bad(f"wrong file: {name} of {len(content)} bytes")
-    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(),
-            "content": base64.b64encode(content).decode()}  # fmt: skip
+    return {
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "content": base64.b64encode(content).decode(),
+    }
 
 
 METHODS = {
-    "getMe": get_me, "getUpdates": get_updates, "sendMessage": send_message, "editMessageText": edit_message_text,
-    "editMessageReplyMarkup": edit_markup, "deleteMessage": delete_message, "sendMessageDraft": send_draft,
-    "sendChatAction": send_action, "answerCallbackQuery": answer_callback, "setMyCommands": set_commands,
-    "setWebhook": set_webhook, "deleteWebhook": delete_webhook, "getFile": get_file, "sendSticker": send_sticker,
+    "getMe": get_me,
+    "getUpdates": get_updates,
+    "sendMessage": send_message,
+    "editMessageText": edit_message_text,
+    "editMessageReplyMarkup": edit_markup,
+    "deleteMessage": delete_message,
+    "sendMessageDraft": send_draft,
+    "sendChatAction": send_action,
+    "answerCallbackQuery": answer_callback,
+    "setMyCommands": set_commands,
+    "setWebhook": set_webhook,
+    "deleteWebhook": delete_webhook,
+    "getFile": get_file,
+    "sendSticker": send_sticker,
     "sendPhoto": send_photo,
-}  # fmt: skip
+}
 
 
 async def call(request: Request) -> Response:

@@ -21,7 +21,7 @@ from maas.assistants.ads.metrics import (
     roi,
     rounded,
     tier,
-)  # fmt: skip
+)
 
 D = Decimal
 TARGET = D(10)
@@ -51,10 +51,17 @@ def test_nothing_earned_is_a_total_loss() -> None:
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        ("150.01", "A"), ("150", "B"), ("149.99", "B"), ("100", "B"), ("99.99", "C"), ("50", "C"), ("49.99", "D"),
-        ("0", "D"), ("-100", "D"),
+        ("150.01", "A"),
+        ("150", "B"),
+        ("149.99", "B"),
+        ("100", "B"),
+        ("99.99", "C"),
+        ("50", "C"),
+        ("49.99", "D"),
+        ("0", "D"),
+        ("-100", "D"),
     ],
-)  # fmt: skip
+)
 def test_tiers_by_roi(value: str, name: str) -> None:
     assert tier(D(value), None, None).name == name
 
@@ -62,9 +69,16 @@ def test_tiers_by_roi(value: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        ("0", "A"), ("6.99", "A"), ("7", "B"), ("9.99", "B"), ("10", "C"), ("13", "C"), ("15", "C"), ("15.01", "D"),
+        ("0", "A"),
+        ("6.99", "A"),
+        ("7", "B"),
+        ("9.99", "B"),
+        ("10", "C"),
+        ("13", "C"),
+        ("15", "C"),
+        ("15.01", "D"),
     ],
-)  # fmt: skip
+)
 def test_tiers_by_qcpl(value: str, name: str) -> None:
     assert tier(None, D(value), TARGET).name == name
 
@@ -114,8 +128,14 @@ def test_return_counts_before_the_cost_of_leads() -> None:
 def test_figures_add_up_before_they_are_divided() -> None:
     both = Figures(D(10), 1000, 10, 1) + Figures(D(20), 3000, 10, 4)
     assert both.shown() == {
-        "spend": 30.0, "impressions": 4000, "clicks": 20, "leads": 5, "cpl": 6.0, "cpm": 7.5, "ctr": 0.5,
-    }  # fmt: skip
+        "spend": 30.0,
+        "impressions": 4000,
+        "clicks": 20,
+        "leads": 5,
+        "cpl": 6.0,
+        "cpm": 7.5,
+        "ctr": 0.5,
+    }
     assert Figures().shown()["cpl"] is None
 
 

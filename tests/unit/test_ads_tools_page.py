@@ -17,13 +17,24 @@ from tests.stack import ROOT
 PAGE = ROOT / "docs" / "ads.md"
 BEGIN, END = "<!-- tools: written by tests/unit/test_ads_tools_page.py -->\n", "<!-- /tools -->"
 DANGEROUS = {
-    "pauseCampaign", "pauseAdSet", "pauseDirection", "updateBudget", "updateDirectionBudget", "launchCreative",
-    "pauseCreative", "startCreativeTest", "sendBulkMessage",
-}  # fmt: skip
+    "pauseCampaign",
+    "pauseAdSet",
+    "pauseDirection",
+    "updateBudget",
+    "updateDirectionBudget",
+    "launchCreative",
+    "pauseCreative",
+    "startCreativeTest",
+    "sendBulkMessage",
+}
 WRITES = {
-    "resumeCampaign", "resumeAdSet", "updateDirectionTargetCPL", "triggerCreativeAnalysis", "stopCreativeTest",
+    "resumeCampaign",
+    "resumeAdSet",
+    "updateDirectionTargetCPL",
+    "triggerCreativeAnalysis",
+    "stopCreativeTest",
     "updateLeadStage",
-}  # fmt: skip
+}
 READS = {
     "ads": {"getCampaigns", "getCampaignDetails", "getAdSets", "getSpendReport", "getROIReport", "getDirections",
             "getDirectionDetails", "getDirectionMetrics"},

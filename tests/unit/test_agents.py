@@ -160,6 +160,5 @@ def test_what_is_handed_over_holds_words_only(turns: list[Message]) -> None:
     assert found[-1].role == "user"
     said = [one.text for one in found if one.text != TAKEN_OVER]
     assert said == [
-        one.text for one in given_turns
-        if one.role == "user" or (one.role == "assistant" and not is_blank(one.text))
-    ]  # fmt: skip
+        one.text for one in given_turns if one.role == "user" or (one.role == "assistant" and not is_blank(one.text))
+    ]

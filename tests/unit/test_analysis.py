@@ -12,9 +12,12 @@ from maas.prompting.analysis import MAX_KEYWORDS, Choice, parse_choice
 
 LABELS = ("#alma-porto", "#dentist")
 WHOLE = {
-    "needs_context": True, "context_type": "NEED_CONTEXT", "time_scope": "cold", "search_keywords": ["dentist"],
+    "needs_context": True,
+    "context_type": "NEED_CONTEXT",
+    "time_scope": "cold",
+    "search_keywords": ["dentist"],
     "context_found": {"period": "x", "summary": "y", "relevance_score": 17, "lsm_record_id": "#dentist"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("wrapping", ["{}", "```json\n{}\n```", "Sure! {} Anything else?", "<think>{ hm</think>{}"])

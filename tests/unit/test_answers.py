@@ -18,10 +18,17 @@ def conversation(name: str = "own-1", category: str = "fact", questions: int = 1
         for number, text in enumerate(("I adopted a grey parrot.", "The tent is torn.", "I moved to Leith."), start=1)
     ]
     asked = [
-        {"id": f"Q{number}", "text": "What did Ann adopt?", "category": category, "asked_at": "2024-03-02T12:00:00Z",
-         "evidence": ["T1"], "evidence_sessions": ["S1"], **fields}
+        {
+            "id": f"Q{number}",
+            "text": "What did Ann adopt?",
+            "category": category,
+            "asked_at": "2024-03-02T12:00:00Z",
+            "evidence": ["T1"],
+            "evidence_sessions": ["S1"],
+            **fields,
+        }
         for number in range(questions)
-    ]  # fmt: skip
+    ]
     return Conversation.model_validate({"name": name, "sessions": [{"id": "S1", "turns": turns}], "questions": asked})
 
 

@@ -15,10 +15,17 @@ from workers.assembler import KEPT_FOUND, KEPT_RECENT, MAX_OFFERED_TOKENS, Offer
 OLD = [f"- [2026-11-{day:02} 10:00] user: Small talk number {day} of nothing much." for day in range(1, 11)]
 RESULTS = [f"- [{n}] [2025-03-{n:02}] user: The {word} was green." for n, word in enumerate(("kiln " * 29).split(), 1)]
 LINES = [
-    RECENT, "Earlier in this conversation: Soup &lt;3.", *OLD,
-    FOUND, "Notes of the user:", "- no meat", "Period: 2025-Week-10", "Summary: All was green.", *RESULTS,
+    RECENT,
+    "Earlier in this conversation: Soup &lt;3.",
+    *OLD,
+    FOUND,
+    "Notes of the user:",
+    "- no meat",
+    "Period: 2025-Week-10",
+    "Summary: All was green.",
+    *RESULTS,
     "- [2025-04-01] user: The ferry leaves at nine from the old harbour.",
-]  # fmt: skip
+]
 FERRY = LINES[-1]
 QUERY = "What is left?"
 

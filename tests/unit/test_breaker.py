@@ -114,7 +114,7 @@ def test_a_server_that_is_away_is_looked_for_more_often(breaker: Breaker, clock:
 
 @pytest.mark.parametrize(
     ("asked", "pause"), [(17.0, 17.0), (0.5, 0.5), (0.0, FIRST_OPEN_S), (86400.0, MAX_RETRY_AFTER_S)]
-)  # fmt: skip
+)
 def test_as_long_as_the_provider_asks(breaker: Breaker, clock: Clock, asked: float, pause: float) -> None:
     try_once(breaker, dead("rate_limited", asked))
     clock.now += pause - 0.01
@@ -186,8 +186,9 @@ def test_it_is_logged_once(breaker: Breaker, clock: Clock) -> None:
         try_once(breaker)
         try_once(breaker)
     assert [(line["event"], line["log_level"]) for line in logs] == [
-        ("model_unavailable", "warning"), ("model_recovered", "info"),
-    ]  # fmt: skip
+        ("model_unavailable", "warning"),
+        ("model_recovered", "info"),
+    ]
     first = logs[0]
     assert (first["model"], first["role"], first["code"], first["seconds"]) == ("p:m", "Analyzer", "timeout", 5.0)
 

@@ -19,9 +19,17 @@ from shared.db import Database
 from shared.models import Model
 
 RUN = Run(
-    id=UUID(int=1), attempt=1, seq=1, kind="ask", status=Status.RESPONDING, user_id=UUID(int=2), user_query="Hi",
-    assistant="mentor", conversation_id=None, created_at=datetime(2026, 1, 1, tzinfo=UTC),
-)  # fmt: skip
+    id=UUID(int=1),
+    attempt=1,
+    seq=1,
+    kind="ask",
+    status=Status.RESPONDING,
+    user_id=UUID(int=2),
+    user_query="Hi",
+    assistant="mentor",
+    conversation_id=None,
+    created_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NONE = Spending(100, 1.0, 100, 1.0, None, None, NOW)
 

@@ -62,17 +62,26 @@ def test_self_contained_queries(query: str) -> None:
 @pytest.mark.parametrize(
     ("scope", "queries"),
     [
-        ("hot", "вчера|Недавно|позавчера|сегодня утром|на днях|только что|три дня назад|2 дня назад|yesterday|recently|"
-                "last night|today|the other day|2 days ago|a couple of days ago|just now"),
-        ("warm", "на неделе|на этой неделе|на прошлой неделе|неделю назад|5 дней назад|две недели назад|last week|"
-                 "this week|a week ago|two weeks ago|10 days ago|last Monday"),
-        ("cold", "в прошлом месяце|месяц назад|полгода назад|в прошлом году|год назад|давно|прошлым летом|"
-                 "3 недели назад|8 мая|в январе|12.05.2023|2023-05-08|в 2021 году|несколько лет назад|"
-                 "last month|last year|a year ago|long ago|three weeks ago|on May 8|8 May 2023|in January|"
-                 "last summer|a few months ago"),
+        (
+            "hot",
+            "вчера|Недавно|позавчера|сегодня утром|на днях|только что|три дня назад|2 дня назад|yesterday|recently|"
+            "last night|today|the other day|2 days ago|a couple of days ago|just now",
+        ),
+        (
+            "warm",
+            "на неделе|на этой неделе|на прошлой неделе|неделю назад|5 дней назад|две недели назад|last week|"
+            "this week|a week ago|two weeks ago|10 days ago|last Monday",
+        ),
+        (
+            "cold",
+            "в прошлом месяце|месяц назад|полгода назад|в прошлом году|год назад|давно|прошлым летом|"
+            "3 недели назад|8 мая|в январе|12.05.2023|2023-05-08|в 2021 году|несколько лет назад|"
+            "last month|last year|a year ago|long ago|three weeks ago|on May 8|8 May 2023|in January|"
+            "last summer|a few months ago",
+        ),
         (None, "Мой кот|May I ask?|что мы решили|we talked|march on|"),
     ],
-)  # fmt: skip
+)
 def test_time_scopes(scope: str | None, queries: str) -> None:
     for query in queries.split("|"):
         assert time_scope(query) == scope, query
@@ -89,8 +98,10 @@ def candidate(number: int, score: float) -> dict[str, Any]:
 
 def test_no_need() -> None:
     assert classify("Столица Франции вчера?", [candidate(1, 0.9)], 0.49) == {
-        "about": "world", "record": "none", "keywords": [],
-    }  # fmt: skip
+        "about": "world",
+        "record": "none",
+        "keywords": [],
+    }
 
 
 @pytest.mark.parametrize(("memory_score", "about"), [(0.0, "world"), (0.49, "world"), (0.5, "person"), (1.0, "person")])

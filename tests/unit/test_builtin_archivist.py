@@ -67,11 +67,23 @@ def test_what_matters_is_kept(user: str, assistant: str) -> None:
 
 
 def test_a_summary_of_an_exchange() -> None:
-    record = json.loads(archive({"logs": talk(
-        ("user", "Привет! Мою собаку зовут Рекс. Мы переехали в Москву в 2019 году. Какую базу взять для MaaS?"),
-        ("assistant", "Отличный вопрос! Для MaaS лучше взять PostgreSQL 16.\n\n```sql\nselect 1\n```\n"
-                      "- **Надёжность**: транзакции\n- Поиск: индексы GIN и полнотекстовый поиск\n\nУдачи!"),
-    )}))  # fmt: skip
+    record = json.loads(
+        archive(
+            {
+                "logs": talk(
+                    (
+                        "user",
+                        "Привет! Мою собаку зовут Рекс. Мы переехали в Москву в 2019 году. Какую базу взять для MaaS?",
+                    ),
+                    (
+                        "assistant",
+                        "Отличный вопрос! Для MaaS лучше взять PostgreSQL 16.\n\n```sql\nselect 1\n```\n"
+                        "- **Надёжность**: транзакции\n- Поиск: индексы GIN и полнотекстовый поиск\n\nУдачи!",
+                    ),
+                )
+            }
+        )
+    )
     assert record["summary"].startswith("Пользователь: Мою собаку зовут Рекс. ")
     assert "Ассистент: Для MaaS лучше взять PostgreSQL 16." in record["summary"]
     for left_out in ("Привет", "Отличный вопрос", "select 1", "**", "Удачи"):
@@ -82,10 +94,16 @@ def test_a_summary_of_an_exchange() -> None:
 
 
 SENTENCES = (
-    "We moved to Lisbon in May.", "My sister Alma keeps bees on the roof.", "Мою собаку зовут Рекс.",
-    "Встреча перенесена на 5 мая.", "Which colour shall the garden fence get?", "Сколько комнат в новой квартире?",
-    "The kiln reaches 1200 degrees.", "PostgreSQL 16 подойдёт для MaaS.", "Do you rent the kayak or own the kayak?",
-)  # fmt: skip
+    "We moved to Lisbon in May.",
+    "My sister Alma keeps bees on the roof.",
+    "Мою собаку зовут Рекс.",
+    "Встреча перенесена на 5 мая.",
+    "Which colour shall the garden fence get?",
+    "Сколько комнат в новой квартире?",
+    "The kiln reaches 1200 degrees.",
+    "PostgreSQL 16 подойдёт для MaaS.",
+    "Do you rent the kayak or own the kayak?",
+)
 
 
 @given(st.lists(st.tuples(st.sampled_from(("user", "assistant")), st.lists(st.sampled_from(SENTENCES))), max_size=4))
@@ -96,10 +114,13 @@ def test_two_to_four_sentences_where_the_exchange_has_them(turns: list[tuple[str
     assert min(said, 2) <= len(sentences(record["summary"])) <= 4
 
 
-@pytest.mark.parametrize(("language", "rule"), [
-    ("ru", "summary — от 2 до 4 предложений в третьем лице, одно, если больше нечего записать."),
-    ("en", "summary has 2 to 4 sentences in the third person, one if there is nothing more to note."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "rule"),
+    [
+        ("ru", "summary — от 2 до 4 предложений в третьем лице, одно, если больше нечего записать."),
+        ("en", "summary has 2 to 4 sentences in the third person, one if there is nothing more to note."),
+    ],
+)
 def test_the_prompt_asks_for_two_to_four_sentences(language: str, rule: str) -> None:
     """With one alone only where there is nothing else to keep."""
     prompts = Path(__file__).resolve().parents[2] / "sql" / "prompts"
@@ -107,10 +128,12 @@ def test_the_prompt_asks_for_two_to_four_sentences(language: str, rule: str) -> 
 
 
 def test_a_question_is_kept_with_its_answer() -> None:
-    record = summarise(talk(
-        ("user", "How tall is the tower that we plan to visit in Tokyo?"),
-        ("assistant", "The tower is 333 metres tall. It opened in 1958."),
-    ))  # fmt: skip
+    record = summarise(
+        talk(
+            ("user", "How tall is the tower that we plan to visit in Tokyo?"),
+            ("assistant", "The tower is 333 metres tall. It opened in 1958."),
+        )
+    )
     assert "How tall is the tower" in record["summary"]
     assert "Assistant: The tower is 333 metres tall." in record["summary"]
 
@@ -190,11 +213,17 @@ def test_any_talk_gives_a_record(turns: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     "forms",
     [
-        "собака собаку собаки собакой собак", "купил купила купить купили", "новый новая новое новым новых",
-        "работа работать работает", "dog dogs dog's", "move moved moving moves", "study studies studied studying",
-        "bought buy buys", "stopped stop stopping",
+        "собака собаку собаки собакой собак",
+        "купил купила купить купили",
+        "новый новая новое новым новых",
+        "работа работать работает",
+        "dog dogs dog's",
+        "move moved moving moves",
+        "study studies studied studying",
+        "bought buy buys",
+        "stopped stop stopping",
     ],
-)  # fmt: skip
+)
 def test_forms_of_a_word_meet(forms: str) -> None:
     assert len({stem(form) for form in forms.split()}) == 1
 

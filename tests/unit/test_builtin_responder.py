@@ -35,13 +35,17 @@ def ask(query: str, memory: list[str] | None = None) -> list[str]:
     [
         ("Как зовут мою собаку?", "— вы, 2024-01-02 10:00: «Мою собаку зовут Рекс, ей три года.»"),
         ("Сколько лет собаке?", "— вы, 2024-01-02 10:00: «Мою собаку зовут Рекс, ей три года.»"),
-        ("When did Caroline move from Sweden?",
-         "— Caroline, 2023-05-08 13:56: «I moved from Sweden four years ago & I love it <3»"),
-        ("What colour is the bicycle that I buy?",
-         "— you, 2024-01-03 12:00: «I bought a red bicycle in Berlin for 300 euros.»"),
+        (
+            "When did Caroline move from Sweden?",
+            "— Caroline, 2023-05-08 13:56: «I moved from Sweden four years ago & I love it <3»",
+        ),
+        (
+            "What colour is the bicycle that I buy?",
+            "— you, 2024-01-03 12:00: «I bought a red bicycle in Berlin for 300 euros.»",
+        ),
         ("Who is a counsellor?", "— 2023-Week-19: «Caroline moved from Sweden and works as a counsellor.»"),
     ],
-)  # fmt: skip
+)
 def test_the_line_that_answers_is_quoted_first(query: str, quoted: str) -> None:
     voice = RU if query[0] in "КС" else EN
     lines = ask(query)
@@ -136,8 +140,10 @@ def test_what_the_user_said_comes_before_what_was_answered() -> None:
 def test_a_query_that_only_refers_back_gets_the_newest_lines() -> None:
     quotes = [line for line in ask("О чём мы говорили вчера?") if line.startswith("—")]
     assert [quote.split(": ")[0] for quote in quotes] == [
-        "— вы, 2024-01-03 12:00", "— ассистент, 2024-01-02 10:01", "— вы, 2024-01-02 10:00",
-    ]  # fmt: skip
+        "— вы, 2024-01-03 12:00",
+        "— ассистент, 2024-01-02 10:01",
+        "— вы, 2024-01-02 10:00",
+    ]
 
 
 def test_of_two_facts_in_conflict_the_newer_one_is_quoted_first() -> None:

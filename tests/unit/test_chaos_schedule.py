@@ -23,9 +23,12 @@ from tests.chaos.schedule import (
 
 def drawn(seed: int) -> tuple[object, ...]:
     return (
-        list(islice(strikes(seed, 5), 100)), list(islice(storms(seed), 20)), restarts(seed, 3),
-        list(islice(model_faults(seed), 1000)), batches(seed, 500, 30),
-    )  # fmt: skip
+        list(islice(strikes(seed, 5), 100)),
+        list(islice(storms(seed), 20)),
+        restarts(seed, 3),
+        list(islice(model_faults(seed), 1000)),
+        batches(seed, 500, 30),
+    )
 
 
 def test_a_seed_repeats_itself_and_another_does_not() -> None:

@@ -104,11 +104,20 @@ def test_a_uuid_is_a_user_without_a_call() -> None:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, InvalidRequest), (401, Unauthenticated), (403, Forbidden), (404, NotFound), (409, InvalidRequest),
-        (422, InvalidRequest), (429, RateLimited), (500, ClientError), (502, Unavailable), (503, Unavailable),
-        (504, Unavailable), (301, ClientError),
+        (400, InvalidRequest),
+        (401, Unauthenticated),
+        (403, Forbidden),
+        (404, NotFound),
+        (409, InvalidRequest),
+        (422, InvalidRequest),
+        (429, RateLimited),
+        (500, ClientError),
+        (502, Unavailable),
+        (503, Unavailable),
+        (504, Unavailable),
+        (301, ClientError),
     ],
-)  # fmt: skip
+)
 def test_each_status_has_its_error(status: int, kind: type[ClientError]) -> None:
     error = error_of(status, {"error": {"code": "c", "message": "m", "details": {"a": 1}}}, "7")
     assert (type(error), error.code, error.message, error.status) == (kind, "c", "m", status)

@@ -84,8 +84,10 @@ def test_the_budget_is_kept_and_a_line_that_does_not_fit_is_skipped() -> None:
     hits = [hit("first words"), hit("long " * 400), hit("other " * 400), hit("short")]
     context = fill_budget(hits, 120)
     assert [line[:26] for line in context.lines] == [
-        "- [2024-05-01] user: first", "- [2024-05-01] user: long ", "- [2024-05-01] user: short",
-    ]  # fmt: skip
+        "- [2024-05-01] user: first",
+        "- [2024-05-01] user: long ",
+        "- [2024-05-01] user: short",
+    ]
     assert [one.text[:5] for one in context.hits] == ["first", "long ", "short"]
     assert tokens.count(context.fenced) <= 120
 
@@ -123,8 +125,9 @@ def test_the_same_statement_is_shown_once_with_its_dates_and_all_its_sources() -
     ]
     context = fill_budget(hits, 300)
     assert context.lines == (
-        "- [2024-05-10, 2024-05-08 and 2 more] user: Well, I live in Lisbon", "- [2024-05-02] user: Other words.",
-    )  # fmt: skip
+        "- [2024-05-10, 2024-05-08 and 2 more] user: Well, I live in Lisbon",
+        "- [2024-05-02] user: Other words.",
+    )
     assert {one.id for one in context.hits} == {one.id for one in hits}
 
 
@@ -152,8 +155,10 @@ def test_a_replaced_statement_stands_behind_the_one_that_replaces_it() -> None:
         assert len(context.lines) == len(context.hits) == len(hits)
     later = hit("My sister Alma now lives in Madrid.", 500)
     assert [line.split("]")[0] for line in fill_budget([old, later, new], 300).lines] == [
-        "- [2025-09-13", "- [2025-02-03, replaced 2025-09-13", "- [2024-05-01, replaced 2025-02-03",
-    ]  # fmt: skip
+        "- [2025-09-13",
+        "- [2025-02-03, replaced 2025-09-13",
+        "- [2024-05-01, replaced 2025-02-03",
+    ]
 
 
 def test_what_others_say_or_said_later_replaces_nothing() -> None:

@@ -30,7 +30,8 @@ REFUSALS = {
         Refusal(4096, 3000),
     ),
     "vllm, input": (
-        "The decoder prompt (total length 5001) is longer than the maximum model length of 4096.", Refusal(4096, 5001),
+        "The decoder prompt (total length 5001) is longer than the maximum model length of 4096.",
+        Refusal(4096, 5001),
     ),
     "llama.cpp": (
         "request (40030 tokens) exceeds the available context size (16384 tokens), try increasing it",
@@ -43,10 +44,12 @@ REFUSALS = {
     ),
     "ollama": ("the input length exceeds the context length", Refusal()),
     "lm studio": (
-        "The number of tokens to keep from the initial prompt is greater than the context length.", Refusal(),
+        "The number of tokens to keep from the initial prompt is greater than the context length.",
+        Refusal(),
     ),
     "sglang": (
-        "The input (5001 tokens) is longer than the model's context length (4096 tokens).", Refusal(4096, 5001),
+        "The input (5001 tokens) is longer than the model's context length (4096 tokens).",
+        Refusal(4096, 5001),
     ),
     "gemini": (
         "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
@@ -63,7 +66,7 @@ REFUSALS = {
         "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
         Refusal(None, 40000),
     ),
-}  # fmt: skip
+}
 FACTS = "\n".join(f"Fact {number}: herons like water." for number in range(500))
 AFTER = "\n\n<context>\n{}\n</context>"
 LONG = Request(

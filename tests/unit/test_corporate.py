@@ -39,8 +39,10 @@ def define(**settings: Any) -> Definition:
 def test_three_agents_hand_over_in_this_graph_only() -> None:
     definition = define()
     assert {one.name: one.handoffs for one in definition.agents} == {
-        "router": ("knowledge", "interview"), "knowledge": ("router",), "interview": ("router",),
-    }  # fmt: skip
+        "router": ("knowledge", "interview"),
+        "knowledge": ("router",),
+        "interview": ("router",),
+    }
     assert definition.voice == "sage" and definition.language == "ru" and definition.strict_language
     knowledge = definition.agents[1]
     assert all(name.startswith("lightrag_") for name in knowledge.toolset) and len(knowledge.toolset) == 4

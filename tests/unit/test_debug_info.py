@@ -48,8 +48,9 @@ async def test_steps_are_logged_for_operators(sent: list[Mapping[str, Any]]) -> 
         await log.end(3, "session")
     assert len(sent) == 1 and log.all() == []
     assert [(one["event"], one["layer"], one["status"]) for one in lines] == [
-        ("orchestrator_debug", 3, "start"), ("orchestrator_debug", 3, "end")
-    ]  # fmt: skip
+        ("orchestrator_debug", 3, "start"),
+        ("orchestrator_debug", 3, "end"),
+    ]
     assert "hunter2" not in str(lines)
 
 
@@ -64,14 +65,22 @@ async def test_the_form_of_events(sent: list[Mapping[str, Any]]) -> None:
     await log.end(8, "get_leads")
     head = [{"type": one["type"], "layer": one["layer"], "name": one["name"], "status": one["status"]} for one in sent]
     assert [tuple(one.values()) for one in head] == [
-        ("layer", 3, "session", "start"), ("layer", 4, "meta_tool", "info"), ("layer", 3, "session", "end"),
-        ("layer", 8, "get_leads", "start"), ("layer", 8, "get_leads", "error"), ("layer", 8, "get_leads", "end"),
-    ]  # fmt: skip
+        ("layer", 3, "session", "start"),
+        ("layer", 4, "meta_tool", "info"),
+        ("layer", 3, "session", "end"),
+        ("layer", 8, "get_leads", "start"),
+        ("layer", 8, "get_leads", "error"),
+        ("layer", 8, "get_leads", "end"),
+    ]
     more = [{key: one[key] for key in one.keys() - head[0].keys() - {"timestamp"}} for one in sent]
     assert more == [
-        {"data": {"mode": "auto"}}, {"message": "three tools"}, {"duration_ms": 750.0}, {}, {"error": "timeout"},
+        {"data": {"mode": "auto"}},
+        {"message": "three tools"},
+        {"duration_ms": 750.0},
+        {},
+        {"error": "timeout"},
         {"duration_ms": 0.0},
-    ]  # fmt: skip
+    ]
     stamps = [one["timestamp"] for one in sent]
     assert stamps == sorted(stamps)
     assert stamps[0] == 1_700_000_000_250
@@ -88,19 +97,28 @@ async def test_a_span(sent: list[Mapping[str, Any]]) -> None:
             raise ValueError("no")
     found = [(one["layer"], one["status"], one.get("duration_ms"), one.get("error")) for one in sent]
     assert found == [
-        (8, "start", None, None), (8, "start", None, None), (8, "end", 1000.0, None), (8, "end", 1000.0, None),
-        (9, "start", None, None), (9, "error", None, "ValueError: no"),
-    ]  # fmt: skip
+        (8, "start", None, None),
+        (8, "start", None, None),
+        (8, "end", 1000.0, None),
+        (8, "end", 1000.0, None),
+        (9, "start", None, None),
+        (9, "error", None, "ValueError: no"),
+    ]
 
 
 async def test_secrets_are_held_back(sent: list[Mapping[str, Any]]) -> None:
     """Wherever they stand: in texts, under names, in lists, as numbers, in an error."""
     log = layers(sent)
     data = {
-        "text": "call +7 912 345-67-89", "api_key": "hidden-1",
+        "text": "call +7 912 345-67-89",
+        "api_key": "hidden-1",
         "nested": [{"Token": "hidden-2"}, ("sk-abcdefgh12345678",)],
-        "phone": 79123456789, "count": 12, "ratio": 0.5, "ok": True, "+79123456789": None,
-    }  # fmt: skip
+        "phone": 79123456789,
+        "count": 12,
+        "ratio": 0.5,
+        "ok": True,
+        "+79123456789": None,
+    }
     await log.info(7, "validation of +79123456789", data, message="Bearer abcdefgh12345")
     await log.error(8, "send", "postgresql://maas:hunter22@db/maas")
     dump = str(sent)

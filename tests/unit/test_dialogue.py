@@ -96,8 +96,11 @@ def test_results_stand_together_in_the_order_of_their_calls() -> None:
     results = (stray, CLOCK.result("12"), WEATHER.result("snow"))
     last = Message("user", "Thanks")
     assert group_messages((Message("user", "?"), asked, *results, last), "openai") == [
-        (Message("user", "?"),), (asked,), (WEATHER.result("snow"), CLOCK.result("12"), stray), (last,),
-    ]  # fmt: skip
+        (Message("user", "?"),),
+        (asked,),
+        (WEATHER.result("snow"), CLOCK.result("12"), stray),
+        (last,),
+    ]
 
 
 @pytest.mark.parametrize("call_id", ["functions.weather:0", "x" * 41, "id with spaces", "номер"])

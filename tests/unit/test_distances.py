@@ -30,7 +30,7 @@ TODAY = date(2026, 11, 24)
         ("Period: 2026-Week-48, replaced 2026-11-25", "ru", "Period: с 2026-11-23 по 2026-11-29, replaced 2026-11-25"),
         ("Period: 2025-Month-11", "en", "Period: 2025-11-01 to 2025-11-30 (12 months ago)"),
     ],
-)  # fmt: skip
+)
 def test_a_date_has_its_distance(line: str, language: Language, shown: str) -> None:
     assert line_with_distances(line, TODAY, language) == shown
     assert numbers_in(shown) == numbers_in(line)

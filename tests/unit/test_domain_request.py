@@ -23,9 +23,17 @@ def test_five_parts_in_this_order(language: Spoken, question: str) -> None:
     text = domain_request(question, results, [one.body for one in results], language)
     words = WORDS[language]
     parts = (
-        words["question"], question, words["requests"], '"getLeads"', '"period": "all"', words["results"],
-        '"spend": 70', words["recommendations"], "Raise the budget", words["demand"],
-    )  # fmt: skip
+        words["question"],
+        question,
+        words["requests"],
+        '"getLeads"',
+        '"period": "all"',
+        words["results"],
+        '"spend": 70',
+        words["recommendations"],
+        "Raise the budget",
+        words["demand"],
+    )
     places = [text.index(part) for part in (*parts[:4], *parts[5:])]
     assert places == sorted(places) and parts[4] in text
     assert text.endswith(words["demand"]) and text.count("Raise the budget") == 1

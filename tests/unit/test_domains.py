@@ -160,8 +160,10 @@ async def test_domains_run_side_by_side() -> None:
 async def test_one_domain_fails_alone() -> None:
     data = await Harness().execute("getCampaigns", "breakLeads", "getMoney")
     assert {domain: one["success"] for domain, one in data["domains"].items()} == {
-        "ads": True, "crm": False, "unknown": False
-    }  # fmt: skip
+        "ads": True,
+        "crm": False,
+        "unknown": False,
+    }
     assert not data["success"] and data["responses"]["ads"][0]["success"]
     assert data["responses"]["crm"][0]["error_code"] == "failed"
     assert data["responses"]["unknown"][0]["error_code"] == "unknown_tool"

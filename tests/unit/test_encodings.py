@@ -13,14 +13,19 @@ from shared.log import masker
 SECRET = "t0p<secret>&Key/9+z"
 RAW = SECRET.encode()
 RECOGNISED = {
-    "plain": SECRET, "JSON": json.dumps(SECRET), "HTML": html.escape(SECRET), "hexadecimal": RAW.hex(),
-    "capitals": RAW.hex().upper(), "percent signs": "".join(f"%{one:02x}" for one in RAW),
+    "plain": SECRET,
+    "JSON": json.dumps(SECRET),
+    "HTML": html.escape(SECRET),
+    "hexadecimal": RAW.hex(),
+    "capitals": RAW.hex().upper(),
+    "percent signs": "".join(f"%{one:02x}" for one in RAW),
     "percent signs, capitals": "".join(f"%{one:02X}" for one in RAW),
     "escapes": "".join(f"\\x{one:02x}" for one in RAW),
-    "base64": base64.b64encode(RAW).decode(), "base64, amid others": base64.b64encode(b"1" + RAW + b"23").decode(),
+    "base64": base64.b64encode(RAW).decode(),
+    "base64, amid others": base64.b64encode(b"1" + RAW + b"23").decode(),
     "base64, at another place": base64.b64encode(b"12" + RAW).decode(),
     "base64url": base64.urlsafe_b64encode(b"1" + RAW).decode(),
-}  # fmt: skip
+}
 NOT_RECOGNISED = {"reversed": SECRET[::-1], "spaced": " ".join(SECRET), "base32": base64.b32encode(RAW).decode()}
 
 

@@ -288,9 +288,15 @@ async def test_a_failed_read_is_made_again() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [RuntimeError("sk-abcdefghijkl at /srv/x.py"), ExceptionGroup("two", [OSError()]), TimeoutError("its own"),
-     RecursionError(), asyncio.CancelledError("of a task within"), MaasError("x", "ask later; key sk-abcdefghijkl")],
-)  # fmt: skip
+    [
+        RuntimeError("sk-abcdefghijkl at /srv/x.py"),
+        ExceptionGroup("two", [OSError()]),
+        TimeoutError("its own"),
+        RecursionError(),
+        asyncio.CancelledError("of a task within"),
+        MaasError("x", "ask later; key sk-abcdefghijkl"),
+    ],
+)
 @pytest.mark.parametrize("effect", ["read", "write"])
 async def test_whatever_a_handler_raises_is_one_failed_result(error: BaseException, effect: Effect) -> None:
     """The others keep theirs; neither a secret nor a trace gets out."""

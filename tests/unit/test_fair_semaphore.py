@@ -114,9 +114,11 @@ async def test_a_place_can_be_asked_for_without_waiting() -> None:
 
 
 @given(
-    places=st.integers(1, 4), each=st.integers(1, 4),
-    owners=st.lists(st.sampled_from("abcd"), max_size=30), cancelled=st.sets(st.integers(0, 29)),
-)  # fmt: skip
+    places=st.integers(1, 4),
+    each=st.integers(1, 4),
+    owners=st.lists(st.sampled_from("abcd"), max_size=30),
+    cancelled=st.sets(st.integers(0, 29)),
+)
 async def test_the_limits_hold_and_everybody_is_served(
     places: int, each: int, owners: list[str], cancelled: set[int]
 ) -> None:

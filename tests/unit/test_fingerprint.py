@@ -14,11 +14,14 @@ ASKED = Request("Analyzer", (Message("user", "Привет \ud800"),), json_sche
 
 def test_any_difference_counts() -> None:
     others = [
-        replace(ASKED, system="x"), replace(ASKED, temperature=0.1), replace(ASKED, max_tokens=1),
-        replace(ASKED, json_schema=None), replace(ASKED, tools=(ToolSpec("find", "Finds."),)),
+        replace(ASKED, system="x"),
+        replace(ASKED, temperature=0.1),
+        replace(ASKED, max_tokens=1),
+        replace(ASKED, json_schema=None),
+        replace(ASKED, tools=(ToolSpec("find", "Finds."),)),
         replace(ASKED, messages=(*ASKED.messages, Message("assistant", "", calls=(CALL,)))),
         replace(ASKED, messages=(*ASKED.messages, Message("assistant", "", calls=(CALL,)), CALL.result("none"))),
-    ]  # fmt: skip
+    ]
     assert len({fingerprint(BuiltinModel(), one) for one in (ASKED, *others)}) == 1 + len(others)
 
 

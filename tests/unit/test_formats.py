@@ -26,11 +26,17 @@ def read(path: Path) -> list[ImportedMessage]:
 def test_ndjson(tmp_path: Path) -> None:
     path = write(
         tmp_path,
-        {"role": "user", "content": "привет", "at": "2025-01-02T03:04:05Z", "speaker": "Аня", "conversation": "c1",
-         "external_id": 7},
+        {
+            "role": "user",
+            "content": "привет",
+            "at": "2025-01-02T03:04:05Z",
+            "speaker": "Аня",
+            "conversation": "c1",
+            "external_id": 7,
+        },
         "",
         {"role": "assistant", "content": "hello"},
-    )  # fmt: skip
+    )
     first, second = read(path)
     assert (first.role, first.content, first.at) == ("user", "привет", "2025-01-02T03:04:05+00:00")
     assert (first.speaker, first.conversation, first.external_id) == ("Аня", "c1", "7")
@@ -80,8 +86,13 @@ def test_chatgpt_export(tmp_path: Path) -> None:
     def node(
         id_: str, parent: str | None, role: str, *parts: Any, at: float | None = None, **metadata: Any
     ) -> dict[str, Any]:
-        message = {"id": id_, "author": {"role": role}, "content": {"content_type": "text", "parts": list(parts)},
-                   "create_time": at, "metadata": metadata}  # fmt: skip
+        message = {
+            "id": id_,
+            "author": {"role": role},
+            "content": {"content_type": "text", "parts": list(parts)},
+            "create_time": at,
+            "metadata": metadata,
+        }
         return {"id": id_, "parent": parent, "message": message}
 
     nodes = [
@@ -99,8 +110,9 @@ def test_chatgpt_export(tmp_path: Path) -> None:
     path.write_text(json.dumps(export))
     messages = read(path)
     assert [(m.role, m.content, m.external_id) for m in messages] == [
-        ("user", "What is a fjord?", "q"), ("assistant", "A long narrow inlet.", "new"),
-    ]  # fmt: skip
+        ("user", "What is a fjord?", "q"),
+        ("assistant", "A long narrow inlet.", "new"),
+    ]
     assert {m.conversation for m in messages} == {"conv"}
     assert messages[0].at == "2023-11-14T22:13:20.500000+00:00"
     path.write_text('[{"no": "mapping"}]')

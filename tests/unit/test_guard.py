@@ -25,7 +25,7 @@ class Harness:
 
     def __init__(
         self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False, via: Via = "mcp"
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.acted = 0
         self.recorded: list[ToolResult] = []
         act = Tool("act", "ads", "Do it.", effect, self._act)
@@ -70,7 +70,7 @@ class Harness:
 @pytest.mark.parametrize("effect", get_args(Effect))
 async def test_no_path_leads_around_the_guard(
     effect: Effect, mode: Mode, is_allowed: bool, path: str, via: Via
-) -> None:  # fmt: skip
+) -> None:
     """With both values of USE_MCP_RUNTIME, which only the result names."""
     harness = Harness(effect, mode, is_allowed, via=via)
     await harness.take(path)

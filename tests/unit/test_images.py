@@ -12,9 +12,16 @@ from shared.images import TRANSPOSITIONS, sanitize_image
 from tests.pictures import FORMATS, MAKER, bomb, encode, exif, opened, picture
 
 MODES = [
-    ("JPEG", "RGB"), ("JPEG", "L"), ("JPEG", "CMYK"), ("PNG", "RGBA"), ("PNG", "P"), ("PNG", "1"), ("PNG", "LA"),
-    ("WEBP", "RGB"), ("WEBP", "RGBA"),
-]  # fmt: skip
+    ("JPEG", "RGB"),
+    ("JPEG", "L"),
+    ("JPEG", "CMYK"),
+    ("PNG", "RGBA"),
+    ("PNG", "P"),
+    ("PNG", "1"),
+    ("PNG", "LA"),
+    ("WEBP", "RGB"),
+    ("WEBP", "RGBA"),
+]
 
 
 @pytest.mark.parametrize(("form", "mode"), MODES)

@@ -26,8 +26,11 @@ def read(media_type: str, content: bytes) -> list[Section]:
 def test_headings_of_markdown() -> None:
     sections = read("text/markdown", HANDBOOK.encode())
     assert [one.headings for one in sections] == [
-        ("Handbook",), ("Handbook", "Vacation"), ("Handbook", "Keys"), ("Handbook", "Отпуск"),
-    ]  # fmt: skip
+        ("Handbook",),
+        ("Handbook", "Vacation"),
+        ("Handbook", "Keys"),
+        ("Handbook", "Отпуск"),
+    ]
     assert "# this is no heading" in sections[2].text
 
 
@@ -55,16 +58,23 @@ def test_titles_and_margins_of_pdf() -> None:
     """A title within a page begins a section; what stands at the edge of most pages is no text."""
     animals = ("Otters", "Herons", "Beavers", "Swallows")
     pages = [
-        NEW_LINE.join((
-            f"The Mill, page {number}", *(f"{animal} {verb}." for verb in ("swim", "eat", "sleep")), f"Part {number}",
-            *(f"{animal} {verb} at night." for verb in ("hide", "call", "wait")),
-        ))
+        NEW_LINE.join(
+            (
+                f"The Mill, page {number}",
+                *(f"{animal} {verb}." for verb in ("swim", "eat", "sleep")),
+                f"Part {number}",
+                *(f"{animal} {verb} at night." for verb in ("hide", "call", "wait")),
+            )
+        )
         for number, animal in enumerate(animals, 1)
-    ]  # fmt: skip
+    ]
     sections = read("application/pdf", pdf(*pages))
     assert [(one.page, one.headings) for one in sections[:4]] == [
-        (1, ()), (1, ("Part 1",)), (2, ("Part 1",)), (2, ("Part 2",)),
-    ]  # fmt: skip
+        (1, ()),
+        (1, ("Part 1",)),
+        (2, ("Part 1",)),
+        (2, ("Part 2",)),
+    ]
     assert sections[2].text == "Herons swim.\nHerons eat.\nHerons sleep."
     assert sections[3].text == "Part 2\nHerons hide at night.\nHerons call at night.\nHerons wait at night."
     assert not [one for one in sections if "The Mill" in one.text]
@@ -79,7 +89,7 @@ def test_titles_and_margins_of_pdf() -> None:
         ("text/plain", b"\x00\x01" * 500, "not UTF-8 text"),
         ("text/plain", b"\xff\xfe\xfd", "not UTF-8 text"),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_read_says_why(media_type: str, content: bytes, message: str) -> None:
     """In the process that reads it."""
     with pytest.raises(Unreadable, match=message):
@@ -131,7 +141,7 @@ UNCLOSED = "<b>" * 100_000 + "visible" + "</u>" * 100_000
         ("text/markdown", "visible\n\n" + ">" * 1000 + "a\n" * (SIZE // 12)),
         ("text/plain", "visible " * (SIZE // 8)),
     ],
-)  # fmt: skip
+)
 async def test_hostile_texts_are_read_in_the_time_of_a_document(media_type: str, text: str) -> None:
     """What is quadratic in any of them would end the process at MAX_CPU_S."""
     document = await read_file(text.encode(), media_type)

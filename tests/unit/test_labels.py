@@ -15,8 +15,12 @@ def test_labels_are_made_of_the_words_that_few_lines_have() -> None:
 
 def test_equal_labels_are_numbered() -> None:
     assert make_labels([["Врач"], ["врач!"], [], ["?"], ["Bug fix"]]) == (
-        "#врач", "#врач-2", "#line", "#line-2", "#bug",
-    )  # fmt: skip
+        "#врач",
+        "#врач-2",
+        "#line",
+        "#line-2",
+        "#bug",
+    )
 
 
 @given(st.lists(st.lists(st.text(max_size=30), max_size=4), max_size=30))

@@ -40,8 +40,16 @@ def test_pieces_are_the_whole(pieces: list[str]) -> None:
 def test_what_may_become_a_mark_is_held_back() -> None:
     marks = MarkFilter({1})
     assert [marks.feed(piece) for piece in ("Porto", " ", "[", "9", "]", ".", " [1", "]", " ok")] == [
-        "Porto", "", "", "", "", ".", "", "", " [1] ok",
-    ]  # fmt: skip
+        "Porto",
+        "",
+        "",
+        "",
+        "",
+        ".",
+        "",
+        "",
+        " [1] ok",
+    ]
     marks.feed(" [1")
     marks.reset()
     assert marks.finish() == "" and marks.used == set()

@@ -100,7 +100,7 @@ def test_secrets_of_servers_are_masked() -> None:
         (written(a={"url": "https://x", "list_headers": {"A": "b"}}), "server 'a': list_headers is for a server whose"),
         (written(a={"url": "https://x", "max_connections": 0}), "server 'a': max_connections: Input should be greater"),
     ],
-)  # fmt: skip
+)
 def test_wrong_servers_are_one_clear_line(setting: str, words: str) -> None:
     with pytest.raises(MaasError) as caught:
         read_servers(setting, {})
@@ -126,8 +126,10 @@ def test_headers_of_a_user() -> None:
     (server,) = read_servers(written(mail=PERSONAL), environment)
     assert server.user_variables == {"token", "id_2"}
     assert server.headers_of({"token": r"a\1b", "id_2": "5"}) == {
-        "Authorization": r"Bearer a\1b", "X-App": "maas", "X-Key": r"planted-key-7-a\1b-5",
-    }  # fmt: skip
+        "Authorization": r"Bearer a\1b",
+        "X-App": "maas",
+        "X-Key": r"planted-key-7-a\1b-5",
+    }
     assert server.shared_headers == {"X-App": "maas", "Authorization": "Bearer planted-service-8"}
     assert mask("Bearer ${user.token} ${user.token}") == "Bearer ${user.token} ${user.token}"
 
@@ -162,7 +164,7 @@ async def test_tools_without_prefix() -> None:
         ({"a": bare("executeTool")}, "server 'a' without prefix: 'executeTool' is also the name of a tool of MaaS"),
         ({"a": bare("transfer_to_x")}, "server 'a' without prefix: 'transfer_to_x' is also the name of a tool of MaaS"),
     ],
-)  # fmt: skip
+)
 def test_a_name_that_stands_for_two_things(servers: dict[str, Any], words: str) -> None:
     with pytest.raises(MaasError) as caught:
         Toolbox(TOOLS, read_servers(written(**servers), {}))
@@ -249,7 +251,7 @@ def bomb(depth: int = 40) -> dict[str, Any]:
         (bomb(), "more than 2000 schemas in all"),
         (None, "'NoneType' object"),
     ],
-)  # fmt: skip
+)
 def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> None:
     with capture_logs() as logs:
         made = convert_tools(McpServer(name="mail", command="x"), [described("bad", schema), described()], nothing)
@@ -323,10 +325,12 @@ def test_wrong_arguments_say_what_is_wrong(text: str, words: str) -> None:
             {"content": [{"type": "resource", "resource": {"uri": "f:1", "mimeType": "a/b", "blob": "AAAAAAAA"}}]},
             {"type": "file", "mime_type": "a/b", "bytes": 6, "uri": "f:1"},
         ),
-        ({"content": [{"type": "resource_link", "uri": "f:1", "name": "n", "_meta": {}}]},
-         {"type": "resource_link", "uri": "f:1", "name": "n"}),
+        (
+            {"content": [{"type": "resource_link", "uri": "f:1", "name": "n", "_meta": {}}]},
+            {"type": "resource_link", "uri": "f:1", "name": "n"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_call_gave(result: dict[str, Any], data: Any) -> None:
     assert content_data(result) == data
 

@@ -18,8 +18,9 @@ WEEK = DayRecords.of(
         (SECOND, SECOND, "Ann bought a boat. The boat is called Selma."),
         (THIRD, THIRD, "The boat leaks."),
     ],
-    10_000, 100,
-)  # fmt: skip
+    10_000,
+    100,
+)
 GOOD = {FIRST: "Ann sold the piano to Ruben for 900.", SECOND: "Ann bought the boat Selma.", THIRD: "The boat leaks."}
 
 

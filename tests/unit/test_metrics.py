@@ -29,9 +29,14 @@ def test_take_gives_what_came_since_the_last_time() -> None:
         {"name": "model_calls", "labels": LABELS, "le": None, "events": 2, "seconds": 3},
         {"name": "model_tokens", "labels": MODEL | {"kind": "in"}, "le": None, "events": 200, "seconds": 0},
         {"name": "model_tokens", "labels": MODEL | {"kind": "cached"}, "le": None, "events": 80, "seconds": 0},
-        {"name": "tool_calls", "labels": {"tool": "add_task", "outcome": "done"}, "le": None, "events": 1,
-         "seconds": 0.25},
-    ]  # fmt: skip
+        {
+            "name": "tool_calls",
+            "labels": {"tool": "add_task", "outcome": "done"},
+            "le": None,
+            "events": 1,
+            "seconds": 0.25,
+        },
+    ]
     assert metrics.take() == []
 
 

@@ -79,11 +79,19 @@ def test_profiles_hold_settings_and_their_values_are_allowed(profile: str) -> No
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("qwen3:4b", 4e9), ("qwen2.5-coder-1.5b-instruct-q4_k_m", 1.5e9), ("/models/1.5b.gguf", 1.5e9),
-        ("gemma3:270m", 2.7e8), ("qwen3-30b-a3b", 3e10), ("Mixtral-8x7B", 7e9), ("phi4-mini-4bit", None),
-        ("llama3.2", None), ("model-bf16", None), ("gemma-3n-E4B", 4e9), ("2.5-7B", 7e9),
+        ("qwen3:4b", 4e9),
+        ("qwen2.5-coder-1.5b-instruct-q4_k_m", 1.5e9),
+        ("/models/1.5b.gguf", 1.5e9),
+        ("gemma3:270m", 2.7e8),
+        ("qwen3-30b-a3b", 3e10),
+        ("Mixtral-8x7B", 7e9),
+        ("phi4-mini-4bit", None),
+        ("llama3.2", None),
+        ("model-bf16", None),
+        ("gemma-3n-E4B", 4e9),
+        ("2.5-7B", 7e9),
     ],
-)  # fmt: skip
+)
 def test_sizes_in_names(name: str, parameters: float | None) -> None:
     assert parameters_in(name) == parameters
 

@@ -60,9 +60,7 @@ class Bench:
         self.toolset = Toolset(tools)
         permissions = Permissions(frozenset(one.name for one in tools), mode)
         context = ToolContext(CONTEXT.user_id, CONTEXT.run_id, values={"session": "own"})
-        self.executor = Executor(
-            self.toolset, permissions, context, self._count, self._record, domains=self.domains
-        )  # fmt: skip
+        self.executor = Executor(self.toolset, permissions, context, self._count, self._record, domains=self.domains)
 
     async def _count(self) -> int:
         return 1
@@ -111,8 +109,9 @@ async def test_needs(connected: bool, has_data: bool, open_tools: list[str]) -> 
     codes = {body.get("error_code") for body in bodies} - {None}
     assert codes == ({"not_connected"} - {connected and "not_connected"}) | ({"no_data"} - {has_data and "no_data"})
     assert bodies[0]["data"] == ["session"]  # the flags are no values
-    catalogue = meta_tools([Domain("ads", "x"), Domain("crm", "y")], bench.toolset, bench.executor.run, None,
-                           bench.domains.open)  # fmt: skip
+    catalogue = meta_tools(
+        [Domain("ads", "x"), Domain("crm", "y")], bench.toolset, bench.executor.run, None, bench.domains.open
+    )
     listed = await _read(catalogue, "getAvailableDomains")
     assert listed["domains"] == [
         {"name": "ads", "about": "x", "available": True, "connected": connected, "has_data": has_data},
@@ -259,7 +258,7 @@ async def test_secrets_never_leave(values: dict[str, Any]) -> None:
         made("long", act=lambda _: "y" * (MAX_DATA_BYTES - 12) + TOKEN),
         made("fail", act=fail),
         made("crash", act=crash),
-    )  # fmt: skip
+    )
     bodies = await bench.call("data", "long", "fail", "crash")
     assert bodies[0]["data"] == {"url": "/me?access=***", "***": ["act_123456789"]}
     assert bodies[2]["message"] == "400 for ?access=***" and bodies[2]["say"] == "Your token *** is old."

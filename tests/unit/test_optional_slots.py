@@ -25,9 +25,13 @@ HERE = UUID(int=1)
 def session(mode: OptionalMode = "offer", values: dict[str, str] | None = None, **stored: Any) -> SlotSession:
     optional = OptionalSlots.read(mode, stored)
     return SlotSession(
-        HERE, SLOTS, "en", values={"city": "Ufa"} if values is None else values, is_confirmed_by_user=False,
+        HERE,
+        SLOTS,
+        "en",
+        values={"city": "Ufa"} if values is None else values,
+        is_confirmed_by_user=False,
         optional=optional,
-    )  # fmt: skip
+    )
 
 
 def result(body: dict[str, Any]) -> ToolResult:
@@ -111,10 +115,19 @@ def test_the_same_value_uses_nothing_again() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        {"state": "closed"}, {"state": 5}, {"confirmed": "yes"}, {"accepted": ["city"]}, {"accepted": "city"},
-        {"say": 5}, {"say": ["x"]}, {"optional": {"state": "declined"}}, [1], "text", None,
+        {"state": "closed"},
+        {"state": 5},
+        {"confirmed": "yes"},
+        {"accepted": ["city"]},
+        {"accepted": "city"},
+        {"say": 5},
+        {"say": ["x"]},
+        {"optional": {"state": "declined"}},
+        [1],
+        "text",
+        None,
     ],
-)  # fmt: skip
+)
 def test_a_strange_result_changes_nothing(data: Any) -> None:
     one = session()
     before = (dict(one.values), one.photo.state, one.is_confirmed, list(one.messages), one.optional.stored())

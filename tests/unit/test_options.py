@@ -109,10 +109,17 @@ async def test_roles_share_a_model_where_its_server_is_one() -> None:
     await cache.aclose()
 
 
-@pytest.mark.parametrize(("spec", "url", "calls"), [
-    ("openai:q", HOME, 1), ("openai:q", "http://gpu.lan:11434/v1", 1), ("ollama:q", None, 1),
-    ("openai:q", "https://gateway.example.org/v1", None), ("vllm:q", None, None), ("openai:q", None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "url", "calls"),
+    [
+        ("openai:q", HOME, 1),
+        ("openai:q", "http://gpu.lan:11434/v1", 1),
+        ("ollama:q", None, 1),
+        ("openai:q", "https://gateway.example.org/v1", None),
+        ("vllm:q", None, None),
+        ("openai:q", None, None),
+    ],
+)
 def test_only_servers_that_read_one_request_after_another_get_one(
     spec: str, url: str | None, calls: int | None
 ) -> None:

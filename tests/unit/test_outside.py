@@ -74,12 +74,18 @@ HTTP_CLIENTS = {"AsyncClient", "DefaultAsyncHttpxClient", "DefaultHttpxClient", 
 EXEMPT = {"maas/client/client.py", "maas/mcp_server/http.py"}
 # What docs/security.md must say of each kind.
 DOCUMENTED = {
-    "a reply of an MCP server": MAX_REPLY_BYTES, "a model's whole reply": MAX_TEXT_REPLY_BYTES,
-    "a model's stream": MAX_STREAM_BYTES, "one event of it": MAX_EVENT_BYTES, "vectors": MAX_VECTORS_BYTES,
-    "an image of a model": MAX_IMAGE_REPLY_BYTES, "a key set": MAX_KEY_SET_BYTES,
-    "Facebook, amoCRM, WhatsApp": DEFAULT_LIMITS.max_bytes, "Telegram": TELEGRAM_LIMITS.max_bytes,
-    "LightRAG": LIGHTRAG_LIMITS.max_bytes, "what the reader of a document gives": MAX_OUTPUT_BYTES,
-}  # fmt: skip
+    "a reply of an MCP server": MAX_REPLY_BYTES,
+    "a model's whole reply": MAX_TEXT_REPLY_BYTES,
+    "a model's stream": MAX_STREAM_BYTES,
+    "one event of it": MAX_EVENT_BYTES,
+    "vectors": MAX_VECTORS_BYTES,
+    "an image of a model": MAX_IMAGE_REPLY_BYTES,
+    "a key set": MAX_KEY_SET_BYTES,
+    "Facebook, amoCRM, WhatsApp": DEFAULT_LIMITS.max_bytes,
+    "Telegram": TELEGRAM_LIMITS.max_bytes,
+    "LightRAG": LIGHTRAG_LIMITS.max_bytes,
+    "what the reader of a document gives": MAX_OUTPUT_BYTES,
+}
 
 
 def opened(tree: ast.AST) -> Iterator[tuple[str, set[str]]]:
@@ -119,8 +125,10 @@ def test_every_http_client_counts() -> None:
 def test_the_walk_finds_a_client() -> None:
     text = "class Mine(httpx2.AsyncClient): pass\nhttpx2.AsyncClient(timeout=1)\nanyio.open_process([])"
     assert dict(opened(ast.parse(text))) == {
-        "Mine(AsyncClient)": set(), "AsyncClient": {"timeout"}, "open_process": set(),
-    }  # fmt: skip
+        "Mine(AsyncClient)": set(),
+        "AsyncClient": {"timeout"},
+        "open_process": set(),
+    }
 
 
 @pytest.mark.parametrize("what", DOCUMENTED)

@@ -57,11 +57,18 @@ def test_a_character_is_not_cut_from_what_is_joined_to_it() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * 1_000_000, "\n" * 100_000, " " * 1_000_000, "a. " * 300_000, "a " * 500_000, "# a\n" * 200_000,
-        "." * 1_000_000, 'a."\n' * 100_000, "ё\u0301" * 300_000,
+        "x" * 1_000_000,
+        "\n" * 100_000,
+        " " * 1_000_000,
+        "a. " * 300_000,
+        "a " * 500_000,
+        "# a\n" * 200_000,
+        "." * 1_000_000,
+        'a."\n' * 100_000,
+        "ё\u0301" * 300_000,
     ],
     ids=lambda text: repr(text[:4]),
-)  # fmt: skip
+)
 def test_hostile_texts_take_linear_time(text: str) -> None:
     begin = time.process_time()
     assert "".join(parts(text)) == text

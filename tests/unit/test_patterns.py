@@ -113,9 +113,10 @@ def test_every_pattern_is_found_or_made_of_what_nobody_sends(patterns: tuple[lis
 def test_every_pattern_takes_a_hard_text_in_time(patterns: tuple[list[Found], set[str]]) -> None:
     slow = {
         f"{one.place}: {use} takes more than {CPU_S} s of CPU on {text.text(80)!r}... of {CHARS}"
-        for one in patterns[0] for use in sorted(one.uses)
+        for one in patterns[0]
+        for use in sorted(one.uses)
         if (text := slow_text(one.pattern, use)) is not None
-    }  # fmt: skip
+    }
     assert not slow
 
 

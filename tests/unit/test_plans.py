@@ -35,13 +35,21 @@ def steps(calls: int, thoughts: int = 0, items: int = 1) -> list[PlanStep]:
 @pytest.mark.parametrize(
     ("plan", "route"),
     [
-        (steps(0), "direct"), (steps(0, 9), "direct"), (steps(1), "direct"), (steps(1, 9), "direct"),
-        (steps(2), "plan"), (steps(7), "plan"), (steps(7, 5), "plan"), (steps(8), "complex"), (steps(50), "complex"),
-        (steps(1, items=10), "complex"), (steps(2, items=9), "plan"),
+        (steps(0), "direct"),
+        (steps(0, 9), "direct"),
+        (steps(1), "direct"),
+        (steps(1, 9), "direct"),
+        (steps(2), "plan"),
+        (steps(7), "plan"),
+        (steps(7, 5), "plan"),
+        (steps(8), "complex"),
+        (steps(50), "complex"),
+        (steps(1, items=10), "complex"),
+        (steps(2, items=9), "plan"),
         ([PlanStep("call", "write_line", arguments={"to": [{"all": ["x"] * 10}]})], "complex"),
         ([PlanStep("think", items=100)], "direct"),
     ],
-)  # fmt: skip
+)
 def test_the_count_decides(plan: list[PlanStep], route: str) -> None:
     assert route_of(plan) == route
 
@@ -63,15 +71,22 @@ def test_a_plan_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("no", "JSON object"), ("[]", "JSON object"), ("{}", "steps"), ('{"steps": 1}', "steps"),
-        (stated({"title": " "}), "title"), ('{"steps": ' + "[" * 200 + "]" * 200 + "}", "deeply"),
+        ("no", "JSON object"),
+        ("[]", "JSON object"),
+        ("{}", "steps"),
+        ('{"steps": 1}', "steps"),
+        (stated({"title": " "}), "title"),
+        ('{"steps": ' + "[" * 200 + "]" * 200 + "}", "deeply"),
         (stated({"tool": "x" * 999}), "no tool"),
-        (stated({"depends_on": [2]}), "cannot depend on step 2"), (stated({"depends_on": [1]}), "step 1"),
-        (stated({"depends_on": [0]}), "step 0"), (stated({"depends_on": [2]}, {"depends_on": [1]}), "1, 2 wait"),
-        (stated({"items": -1}), "items"), (stated(*[{}] * (MAX_STEPS + 1)), "steps"),
+        (stated({"depends_on": [2]}), "cannot depend on step 2"),
+        (stated({"depends_on": [1]}), "step 1"),
+        (stated({"depends_on": [0]}), "step 0"),
+        (stated({"depends_on": [2]}, {"depends_on": [1]}), "1, 2 wait"),
+        (stated({"items": -1}), "items"),
+        (stated(*[{}] * (MAX_STEPS + 1)), "steps"),
         (stated({"depends_on": "all"}), "depends_on"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_plan_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(BadPlan, match=message):
         read_plan(text, TOOLS)

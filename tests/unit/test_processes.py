@@ -18,17 +18,23 @@ from server import drop_keys
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = {
-    "OPENAI_API_KEY": "key-of-openai", "GEMINI_API_KEY": "key-of-gemini", "ANTHROPIC_API_KEY": "key-of-anthropic",
+    "OPENAI_API_KEY": "key-of-openai",
+    "GEMINI_API_KEY": "key-of-gemini",
+    "ANTHROPIC_API_KEY": "key-of-anthropic",
     "MAAS_MCP_SERVERS": '{"mcpServers": {}}',
-}  # fmt: skip
+}
 SPY = "id -u; id -G; pwd; echo $HOME; touch $HOME/mine && echo written; cat /proc/$PPID/environ"
 
 
 @pytest.mark.parametrize(
     ("embedding_model", "kept"),
-    [("none", set()), ("local:e5-small", set()), ("gemini:gemini-embedding-001@768", {"GEMINI_API_KEY"}),
-     (" openai : text-embedding-3-small", {"OPENAI_API_KEY"})],
-)  # fmt: skip
+    [
+        ("none", set()),
+        ("local:e5-small", set()),
+        ("gemini:gemini-embedding-001@768", {"GEMINI_API_KEY"}),
+        (" openai : text-embedding-3-small", {"OPENAI_API_KEY"}),
+    ],
+)
 def test_the_server_has_no_key_but_that_of_its_embedder(
     monkeypatch: pytest.MonkeyPatch, embedding_model: str, kept: set[str]
 ) -> None:

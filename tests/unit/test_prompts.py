@@ -56,10 +56,13 @@ def test_assembler_states_its_five_rules(language: PromptLanguage) -> None:
         assert word in text
 
 
-@pytest.mark.parametrize(("language", "categories", "no_facts"), [
-    ("ru", ("имена людей, мест и проектов", "технологии", "темы", "действия"), "не факт о человеке"),
-    ("en", ("names of people, places and projects", "technologies", "topics", "activities"), "no fact about"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "categories", "no_facts"),
+    [
+        ("ru", ("имена людей, мест и проектов", "технологии", "темы", "действия"), "не факт о человеке"),
+        ("en", ("names of people, places and projects", "technologies", "topics", "activities"), "no fact about"),
+    ],
+)
 def test_archivist_states_its_six_rules_and_four_categories(
     language: PromptLanguage, categories: tuple[str, ...], no_facts: str
 ) -> None:

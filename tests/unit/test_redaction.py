@@ -58,9 +58,11 @@ def test_a_secret_in_a_member_that_is_named_as_an_id_is_masked() -> None:
 def test_the_longest_parts_are_cut_first() -> None:
     """A list keeps whole items, and the short parts stay as they are."""
     body: dict[str, Any] = {
-        "success": True, "data": [{"n": n, "text": "слово " * 20} for n in range(500)],
-        "verification": {"status": "PAUSED"}, "_entityMap": {"Summer": "120210000000001"},
-    }  # fmt: skip
+        "success": True,
+        "data": [{"n": n, "text": "слово " * 20} for n in range(500)],
+        "verification": {"status": "PAUSED"},
+        "_entityMap": {"Summer": "120210000000001"},
+    }
     kept = diagnostic(body)
     assert size(kept) <= MAX_DIAGNOSTIC_BYTES
     assert {name: kept[name] for name in body if name != "data"} == {
@@ -81,9 +83,14 @@ def test_hostile_values() -> None:
     for _ in range(400):
         deep = {"a": deep}
     for parts in (
-        {"data": "a\x00b\ud800"}, {"data": "слово" * 1_000_000}, {f"n{n}": n for n in range(20_000)}, {"data": deep},
-        {"x" * 50_000: 1}, {"data": ["\x00" * 100_000] * 3}, {"data": [float("inf"), {"id": float("nan")}]},
-    ):  # fmt: skip
+        {"data": "a\x00b\ud800"},
+        {"data": "слово" * 1_000_000},
+        {f"n{n}": n for n in range(20_000)},
+        {"data": deep},
+        {"x" * 50_000: 1},
+        {"data": ["\x00" * 100_000] * 3},
+        {"data": [float("inf"), {"id": float("nan")}]},
+    ):
         kept = diagnostic(parts)
         assert size(kept) <= MAX_DIAGNOSTIC_BYTES and is_storable(kept)
     assert diagnostic({"data": "a\x00b"}) == {"data": "ab"}

@@ -137,7 +137,7 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
         ({"image_model": "gemini:x", "gemini_api_key": "0", "image_fallback": "openai:y"}, "missing_key", "OPENAI"),
         ({"image_fallback": "openai:y"}, "bad_setting", "MAAS_IMAGE_FALLBACK stands in for MAAS_IMAGE_MODEL"),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_draw(settings: dict[str, str], code: str, said: str) -> None:
     with pytest.raises(MaasError) as caught:
         async with open_images(load_settings(**settings)):

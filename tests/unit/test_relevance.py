@@ -14,15 +14,15 @@ from maas.memory.relevance import Form, Relevance, form_of, names_in
 
 FORMS: dict[Form, str] = {
     "general": "How do I reverse a list in Python?|Explain what an index is.|Translate 'good morning' into French.|"
-               "What is inflation?|Why is the sky blue?|Please write a haiku about autumn|What is a prime number?|"
-               "Как перевернуть список?|Объясни, что такое индекс|Переведи «доброе утро»|Что такое фотосинтез?|"
-               "Почему небо голубое?|Сколько будет 7 умножить на 8?|Напиши хокку",
+    "What is inflation?|Why is the sky blue?|Please write a haiku about autumn|What is a prime number?|"
+    "Как перевернуть список?|Объясни, что такое индекс|Переведи «доброе утро»|Что такое фотосинтез?|"
+    "Почему небо голубое?|Сколько будет 7 умножить на 8?|Напиши хокку",
     "personal": "Can I go running tomorrow?|Where did we park?|Do they expect me?|В какую галерею меня водил отец?|"
-                "Когда мне к стоматологу?|Почему я бросила затею?|What should I not forget, and when do I leave?",
+    "Когда мне к стоматологу?|Почему я бросила затею?|What should I not forget, and when do I leave?",
     "plain": "What food must Comet never get?|Where does Alma live?|What oil does the car need?|Who has the spare key?|"
-             "What is the capital of France?|How does John support Maria?|Где живёт Алма?|Какая столица Франции?|"
-             "Tell me who has the key",
-}  # fmt: skip
+    "What is the capital of France?|How does John support Maria?|Где живёт Алма?|Какая столица Франции?|"
+    "Tell me who has the key",
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -52,12 +52,18 @@ def message(coverage: float, own: float, mask: int = 0) -> RankedMessage:
 @pytest.mark.parametrize(
     ("form", "coverage", "own", "mask", "is_met"),
     [
-        ("personal", 0.15, 0.15, 0, True), ("personal", 0.14, 0.14, 0, False),
-        ("plain", 0.4, 0.15, 0, True), ("plain", 0.39, 0.39, 0, False), ("plain", 0.9, 0.1, 0, False),
-        ("plain", 0.05, 0.0, 2, True), ("plain", 0.04, 0.04, 2, False), ("plain", 0.3, 0.3, 1, False),
-        ("general", 0.6, 0.3, 0, True), ("general", 0.59, 0.59, 0, False),
+        ("personal", 0.15, 0.15, 0, True),
+        ("personal", 0.14, 0.14, 0, False),
+        ("plain", 0.4, 0.15, 0, True),
+        ("plain", 0.39, 0.39, 0, False),
+        ("plain", 0.9, 0.1, 0, False),
+        ("plain", 0.05, 0.0, 2, True),
+        ("plain", 0.04, 0.04, 2, False),
+        ("plain", 0.3, 0.3, 1, False),
+        ("general", 0.6, 0.3, 0, True),
+        ("general", 0.59, 0.59, 0, False),
     ],
-)  # fmt: skip
+)
 def test_what_a_message_must_hold(form: Form, coverage: float, own: float, mask: int, is_met: bool) -> None:
     """The share of the query that its form demands, some of it in its own words; or a name."""
     assert Relevance(form, 2).is_met(message(coverage, own, mask)) is is_met
@@ -66,10 +72,14 @@ def test_what_a_message_must_hold(form: Form, coverage: float, own: float, mask:
 @pytest.mark.parametrize(
     ("query", "days_ago", "scope"),
     [
-        ("Что было 8 мая?", 2, "hot"), ("What happened on May 8?", 9, "warm"), ("Что было 8 мая?", 30, "cold"),
-        ("What did we do in May?", 300, "cold"), ("2025-05-08", 1, "hot"), ("yesterday", 40, "hot"),
+        ("Что было 8 мая?", 2, "hot"),
+        ("What happened on May 8?", 9, "warm"),
+        ("Что было 8 мая?", 30, "cold"),
+        ("What did we do in May?", 300, "cold"),
+        ("2025-05-08", 1, "hot"),
+        ("yesterday", 40, "hot"),
     ],
-)  # fmt: skip
+)
 def test_a_date_is_as_old_as_it_is(query: str, days_ago: int, scope: str) -> None:
     """By the present date: the same words are hot two days after the date and cold a month after."""
     now = datetime(2025, 5, 8, 18, tzinfo=UTC) + timedelta(days_ago)

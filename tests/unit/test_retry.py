@@ -145,9 +145,7 @@ async def test_a_timeout_names_the_setting_that_ended_it() -> None:
     sources = ("MAAS_ATTEMPT_TIMEOUT", "MAAS_ANALYZER_TIMEOUT")
     for attempt_timeout, budget, named in ((0.05, 0.1, sources[0]), (0.05, 0.05, sources[1]), (9, 0.05, sources[1])):
         with pytest.raises(ModelError) as caught:
-            await complete(
-                Slow(), REQUEST, budget=budget, attempt_timeout=attempt_timeout, attempts=1, sources=sources
-            )  # fmt: skip
+            await complete(Slow(), REQUEST, budget=budget, attempt_timeout=attempt_timeout, attempts=1, sources=sources)
         assert caught.value.message.endswith(f" s ({named})"), caught.value.message
 
 
@@ -223,9 +221,14 @@ async def test_pauses_grow_with_jitter_on_top() -> None:
     clock = Clock()
     with pytest.raises(ModelError):
         await complete(
-            Scripted(*(busy() for _ in range(4))), REQUEST, budget=100, attempt_timeout=30, first_delay=0.5,
-            sleep=clock.sleep, clock=clock,
-        )  # fmt: skip
+            Scripted(*(busy() for _ in range(4))),
+            REQUEST,
+            budget=100,
+            attempt_timeout=30,
+            first_delay=0.5,
+            sleep=clock.sleep,
+            clock=clock,
+        )
     for pause, least in zip(clock.pauses, (0.5, 1.0, 2.0), strict=True):
         assert least <= pause <= least * 1.25
     assert all(later > earlier for earlier, later in itertools.pairwise(clock.pauses))
@@ -242,9 +245,14 @@ async def test_pauses_are_real() -> None:
 async def test_retry_after(asked: float | None, pause: float) -> None:
     clock = Clock()
     await complete(
-        Scripted(busy("rate_limited", asked)), REQUEST, budget=20, attempt_timeout=3, sleep=clock.sleep, clock=clock,
+        Scripted(busy("rate_limited", asked)),
+        REQUEST,
+        budget=20,
+        attempt_timeout=3,
+        sleep=clock.sleep,
+        clock=clock,
         jitter=lambda: 0.0,
-    )  # fmt: skip
+    )
     assert clock.pauses == [pause]
 
 
@@ -261,9 +269,14 @@ async def test_a_pause_beyond_the_budget_is_not_begun() -> None:
     clock = Clock()
     with pytest.raises(ModelError) as caught:
         await complete(
-            Scripted(busy(), busy(), busy()), REQUEST, budget=3, attempt_timeout=3, sleep=clock.sleep, clock=clock,
+            Scripted(busy(), busy(), busy()),
+            REQUEST,
+            budget=3,
+            attempt_timeout=3,
+            sleep=clock.sleep,
+            clock=clock,
             jitter=lambda: 0.0,
-        )  # fmt: skip
+        )
     assert (caught.value.attempts, clock.pauses) == (2, [1.0])
 
 

@@ -17,12 +17,16 @@ from learning_agent.emulator.people import says_yes
 from learning_agent.emulator.scenario import FOLDER, Kind, choose, read_scenarios
 
 SCENARIO = {
-    "name": "kettle", "title": "A kettle", "language": "en", "kind": "facts", "builtin": True,
+    "name": "kettle",
+    "title": "A kettle",
+    "language": "en",
+    "kind": "facts",
+    "builtin": True,
     "days": [
         {"day": 1, "steps": [{"user": "The kettle is blue.", "as": "kettle"}]},
         {"day": 9, "steps": [{"ask": "Which colour has the kettle?", "expect": [{"contains": "blue"}]}]},
     ],
-}  # fmt: skip
+}
 ALL = read_scenarios()
 
 
@@ -72,14 +76,16 @@ def test_a_file_of_each_is_named_as_its_scenario() -> None:
             "no earlier step is called 'pot'",
         ),
         (
-            {"days": [
-                {"day": 1, "steps": [{"ask": "It boils on {day 4}."}]},
-                {"day": 3, "steps": [{"ask": "?", "expect": [{"contains": "a"}]}]},
-            ]},
+            {
+                "days": [
+                    {"day": 1, "steps": [{"ask": "It boils on {day 4}."}]},
+                    {"day": 3, "steps": [{"ask": "?", "expect": [{"contains": "a"}]}]},
+                ]
+            },
             "a stored text is not rewritten when days pass",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_file_is_named_with_its_place(tmp_path: Path, changes: dict[str, object], problem: str) -> None:
     path = written(tmp_path, **changes)
     with pytest.raises(EmulatorError) as raised:

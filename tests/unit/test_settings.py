@@ -48,10 +48,14 @@ def test_a_name_is_of_one_subject_and_is_enough_to_set_and_read_it() -> None:
 @pytest.mark.parametrize(
     ("value", "model", "is_default"),
     [
-        (None, "local:e5-small", True), ("", "none", False), (" ", "none", False), ("none", "none", False),
-        ("local:e5-small", "local:e5-small", False), (" openai:words ", "openai:words", False),
+        (None, "local:e5-small", True),
+        ("", "none", False),
+        (" ", "none", False),
+        ("none", "none", False),
+        ("local:e5-small", "local:e5-small", False),
+        (" openai:words ", "openai:words", False),
     ],
-)  # fmt: skip
+)
 def test_the_embedding_model_is_the_local_one_unless_turned_off(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None, model: str, is_default: bool
 ) -> None:
@@ -100,11 +104,17 @@ def test_what_is_no_setting_is_named_with_the_nearest(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("MAAS_PORT", "eighty"), ("MAAS_PORT", "0"), ("MAAS_TIMEZONE", "Mars/Olympus"), ("MAAS_BLOCKING_SCOPE", "none"),
-        ("MAAS_CONCURRENCY", "0"), ("MAAS_AUTH", "open"), ("MAAS_PAYLOAD_TOKENS", "9000"),
-        ("MAAS_ENVIRONMENT", "test"), ("MAAS_LAYER_LOGGING", "perhaps"),
+        ("MAAS_PORT", "eighty"),
+        ("MAAS_PORT", "0"),
+        ("MAAS_TIMEZONE", "Mars/Olympus"),
+        ("MAAS_BLOCKING_SCOPE", "none"),
+        ("MAAS_CONCURRENCY", "0"),
+        ("MAAS_AUTH", "open"),
+        ("MAAS_PAYLOAD_TOKENS", "9000"),
+        ("MAAS_ENVIRONMENT", "test"),
+        ("MAAS_LAYER_LOGGING", "perhaps"),
     ],
-)  # fmt: skip
+)
 def test_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(MaasError) as caught:
@@ -122,10 +132,14 @@ def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (usual.assistants.orchestrator_debug, usual.assistants.tools_via) == (False, "mcp")
     assert usual.diagnostics.layer_logging
     for name, value in {
-        "META_ORCHESTRATOR_MODEL": "openai:a", "DOMAIN_AGENT_MODEL": "openai:b", "META_MAX_ITERATIONS": "2",
-        "CORPORATE_PLANNER_MODEL": "openai:c", "ORCHESTRATOR_DEBUG": "true",
-        "USE_MCP_RUNTIME": "false", "ENABLE_LAYER_LOGGING": "false",
-    }.items():  # fmt: skip
+        "META_ORCHESTRATOR_MODEL": "openai:a",
+        "DOMAIN_AGENT_MODEL": "openai:b",
+        "META_MAX_ITERATIONS": "2",
+        "CORPORATE_PLANNER_MODEL": "openai:c",
+        "ORCHESTRATOR_DEBUG": "true",
+        "USE_MCP_RUNTIME": "false",
+        "ENABLE_LAYER_LOGGING": "false",
+    }.items():
         monkeypatch.setenv(name, value)
     changed = load_settings()
     ads = changed.of(AdsSettings)
@@ -178,12 +192,18 @@ def test_secrets_are_masked(text: str, gone: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("FB_BASE_URL", "graph.facebook.com"), ("FB_BASE_URL", "file:///etc/passwd"), ("FB_BASE_URL", "https://"),
-        ("FB_API_VERSION", "v24.0/me"), ("AMOCRM_BASE_URL", "https://a.example?b=c"),
-        ("EVOLUTION_BASE_URL", "https://a b"), ("EVOLUTION_INSTANCE", "../all"),
-        ("LIGHTRAG_BASE_URL", "localhost:9621"), ("LIGHTRAG_USERS", "everybody"), ("LIGHTRAG_USERS", "*,1"),
+        ("FB_BASE_URL", "graph.facebook.com"),
+        ("FB_BASE_URL", "file:///etc/passwd"),
+        ("FB_BASE_URL", "https://"),
+        ("FB_API_VERSION", "v24.0/me"),
+        ("AMOCRM_BASE_URL", "https://a.example?b=c"),
+        ("EVOLUTION_BASE_URL", "https://a b"),
+        ("EVOLUTION_INSTANCE", "../all"),
+        ("LIGHTRAG_BASE_URL", "localhost:9621"),
+        ("LIGHTRAG_USERS", "everybody"),
+        ("LIGHTRAG_USERS", "*,1"),
     ],
-)  # fmt: skip
+)
 def test_addresses_of_services(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(MaasError) as caught:

@@ -12,10 +12,14 @@ KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinn
 @pytest.mark.parametrize(
     ("typo", "meant"),
     [
-        ("kayka", "kayak"), ("basketabl", "basketbal"), ("baskebal", "basketbal"), ("палтак", "палатк"),
-        ("dinnerr", "dinner"), ("палати", "палатк"),
+        ("kayka", "kayak"),
+        ("basketabl", "basketbal"),
+        ("baskebal", "basketbal"),
+        ("палтак", "палатк"),
+        ("dinnerr", "dinner"),
+        ("палати", "палатк"),
     ],
-)  # fmt: skip
+)
 def test_one_slip_is_mended(typo: str, meant: str) -> None:
     assert repair_terms({typo: ()}, KNOWN) == {typo: meant}
 

@@ -88,8 +88,11 @@ def test_a_tool_that_stops_something() -> None:
     """To stop is what it does: the bare word neither consents nor refuses."""
     call = Subject(*subject_words("pause_campaign"))
     assert [read_decision(said, call) for said in ("stop", "yes, stop it", "no, stop", "don't stop it")] == [
-        None, "approve", "reject", "reject",
-    ]  # fmt: skip
+        None,
+        "approve",
+        "reject",
+        "reject",
+    ]
     assert {read_decision(said, call) for said in ("continue", "go on", "продолжай", "включи")} == {None}
 
 

@@ -18,24 +18,33 @@ def test_what_is_a_statement(text: str, holds: bool) -> None:
     assert holds_statement(text) is holds
 
 
-@pytest.mark.parametrize(("summary", "message", "cause"), [
-    ("", "The dentist called, moved to the 27th, 9:40.", "is empty"),
-    ("", "Мы переехали в Тарту.", "is empty"),
-    ("The user moved to Tartu with the family.", "Мы переехали в Тарту всей семьёй.", "language"),
-    ("Пользователь купил лодку и дом.", "The roof was repaired by Mrs Duarte.", "language"),
-    ("A short summary of two sentences.", "The roof was repaired by Mrs Duarte.", "nothing of the exchange"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("summary", "message", "cause"),
+    [
+        ("", "The dentist called, moved to the 27th, 9:40.", "is empty"),
+        ("", "Мы переехали в Тарту.", "is empty"),
+        ("The user moved to Tartu with the family.", "Мы переехали в Тарту всей семьёй.", "language"),
+        ("Пользователь купил лодку и дом.", "The roof was repaired by Mrs Duarte.", "language"),
+        ("A short summary of two sentences.", "The roof was repaired by Mrs Duarte.", "nothing of the exchange"),
+    ],
+)
 def test_a_summary_that_cannot_stand_for_the_exchange(summary: str, message: str, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         check_summary(summary, [message], [message, "I see."])
 
 
-@pytest.mark.parametrize(("summary", "message"), [
-    ("", "What is a quark?"), ("", "Привет!"), ("User asked about quarks.", "What is a quark?"),
-    ("The roof was repaired.", "The roof was repaired by Mrs Duarte."), 
-    ("Пользователь просит исправить код.", "Почему?"),
-    ("Der Benutzer kaufte ein Boot.", "Ich kaufte gestern ein Boot."), ("我买了一条船", "我买了一条船"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("summary", "message"),
+    [
+        ("", "What is a quark?"),
+        ("", "Привет!"),
+        ("User asked about quarks.", "What is a quark?"),
+        ("The roof was repaired.", "The roof was repaired by Mrs Duarte."),
+        ("Пользователь просит исправить код.", "Почему?"),
+        ("Der Benutzer kaufte ein Boot.", "Ich kaufte gestern ein Boot."),
+        ("我买了一条船", "我买了一条船"),
+    ],
+)
 def test_a_summary_that_may(summary: str, message: str) -> None:
     check_summary(summary, [message], [message, "I see."])
 

@@ -16,8 +16,14 @@ def test_the_normal_path() -> None:
         walk.append(NEXT[walk[-1]])
     assert walk == PATH
     assert [status.value for status in walk] == [
-        "NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED",
-    ]  # fmt: skip
+        "NEW",
+        "ANALYZING",
+        "ANALYZED",
+        "ASSEMBLING",
+        "READY",
+        "RESPONDING",
+        "COMPLETED",
+    ]
 
 
 @given(st.sampled_from(Status), st.sampled_from(Status))

@@ -70,8 +70,19 @@ def test_no_stage_knows_an_assistant() -> None:
 
 def test_the_core_has_no_word_of_it() -> None:
     """What stickers need is in their folder, or is a mechanism for every assistant."""
-    core = ("agents", "cli", "client", "conversations", "engine", "http", "mcp_server", "memory", "prompting", "runs",
-            "settings")  # fmt: skip
+    core = (
+        "agents",
+        "cli",
+        "client",
+        "conversations",
+        "engine",
+        "http",
+        "mcp_server",
+        "memory",
+        "prompting",
+        "runs",
+        "settings",
+    )
     files = [path for folder in core for path in (ROOT / "maas" / folder).rglob("*.py")]
     files += [*(ROOT / "workers").rglob("*.py"), *(ROOT / "sql").rglob("*.*")]
     words = re.compile(r"sticker|\bemotion\b|\bpose\b|стикер", re.IGNORECASE)

@@ -14,10 +14,18 @@ from shared.models.e5 import is_installed
 
 ROOT = Path(__file__).resolve().parents[2]
 RESOURCES = {  # the group @resources of systemd, with the numbers of Linux on x86-64
-    "ioprio_set": 251, "mbind": 237, "migrate_pages": 256, "move_pages": 279, "sched_setaffinity": 203,
-    "sched_setattr": 314, "sched_setparam": 142, "sched_setscheduler": 144, "set_mempolicy": 238, "setpriority": 141,
+    "ioprio_set": 251,
+    "mbind": 237,
+    "migrate_pages": 256,
+    "move_pages": 279,
+    "sched_setaffinity": 203,
+    "sched_setattr": 314,
+    "sched_setparam": 142,
+    "sched_setscheduler": 144,
+    "set_mempolicy": 238,
+    "setpriority": 141,
     "setrlimit": 160,
-}  # fmt: skip
+}
 PROGRAM = """
 import asyncio, ctypes, struct, sys
 from shared.models.e5 import E5Embedder

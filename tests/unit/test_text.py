@@ -128,7 +128,7 @@ def test_shorten(text: str, chars: int, expected: str) -> None:
         ("你好。今天好吗？好！", ["你好。", "今天好吗？", "好！"]),
         ("  \n ", []),
     ],
-)  # fmt: skip
+)
 def test_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 

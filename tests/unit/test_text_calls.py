@@ -82,9 +82,21 @@ def test_several_calls(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["It", "```python", "```py", f"{CALL} and", f"```json\n{CALL}\n``` and", '{"city"', "{'a", "[1", "<b>",
-     "```json\n# a comment", " " * 9 + "x", '{"name": "' + "x" * MAX_HELD_CHARS],
-)  # fmt: skip
+    [
+        "It",
+        "```python",
+        "```py",
+        f"{CALL} and",
+        f"```json\n{CALL}\n``` and",
+        '{"city"',
+        "{'a",
+        "[1",
+        "<b>",
+        "```json\n# a comment",
+        " " * 9 + "x",
+        '{"name": "' + "x" * MAX_HELD_CHARS,
+    ],
+)
 def test_what_is_streamed_at_once(text: str) -> None:
     assert not may_become_call(text)
 
@@ -152,10 +164,14 @@ async def test_a_known_writer_has_its_call_made() -> None:
 
 @pytest.mark.parametrize(
     ("text", "is_known", "choice"),
-    [(CALL, False, "auto"), (CALL, True, "none"), (f"[{CALL}, {CALL}]", True, "auto"),
-     (CALL.replace("weather", "tempest"), True, "auto")],
+    [
+        (CALL, False, "auto"),
+        (CALL, True, "none"),
+        (f"[{CALL}, {CALL}]", True, "auto"),
+        (CALL.replace("weather", "tempest"), True, "auto"),
+    ],
     ids=["another's model", "no further calls", "two calls", "no such tool"],
-)  # fmt: skip
+)
 async def test_otherwise_it_is_asked_once_more(text: str, is_known: bool, choice: Literal["auto", "none"]) -> None:
     speaking = Speaking(text, "It is sunny.")
     request = replace(REQUEST, tool_choice=choice)

@@ -26,6 +26,10 @@ def test_end_of_the_calendar_is_refused(kind: Any) -> None:
 
 def test_every_time_field_has_one_of_these_types() -> None:
     models = [*(route.body for route in all_routes() if route.body is not None), *export.ExportRow.__subclasses__()]
-    bare = [f"{model.__name__}.{name}" for model in models for name, field in model.model_fields.items()
-            if "datetime" in str(field.annotation) and not field.metadata and field.annotation is datetime]  # fmt: skip
+    bare = [
+        f"{model.__name__}.{name}"
+        for model in models
+        for name, field in model.model_fields.items()
+        if "datetime" in str(field.annotation) and not field.metadata and field.annotation is datetime
+    ]
     assert bare == []

@@ -70,9 +70,11 @@ LINES = "\n".join(
 )
 NATURAL = {"English": ENGLISH, "Russian": RUSSIAN, "chat": CHAT, "dated lines": LINES}
 JSON = json.dumps(
-    [{"id": number, "name": f"user-{number}", "ok": number % 2 == 0, "score": number * 1.37, "tags": ["a", None]}
-     for number in range(60)]
-)  # fmt: skip
+    [
+        {"id": number, "name": f"user-{number}", "ok": number % 2 == 0, "score": number * 1.37, "tags": ["a", None]}
+        for number in range(60)
+    ]
+)
 FAMILIES = "👨‍👩‍👧‍👦👍🏽🇷🇺❤️🏳️‍🌈1️⃣🧑🏿‍💻😀🎉🔥🙏✨🤦🏼‍♀️"
 
 

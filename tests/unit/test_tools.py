@@ -21,9 +21,22 @@ from maas.tools.tool import Effect, NoArguments, Tool, ToolContext, Toolset, too
 from shared.errors import MaasError
 
 WORDS = {
-    "type", "description", "properties", "required", "items", "enum", "minimum", "maximum", "minItems", "maxItems",
-    "minLength", "maxLength", "pattern", "format", "anyOf",
-}  # fmt: skip
+    "type",
+    "description",
+    "properties",
+    "required",
+    "items",
+    "enum",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "anyOf",
+}
 
 
 class Period(StrEnum):

@@ -12,13 +12,26 @@ from maas.runs.trace import build_trace
 
 START = datetime(2025, 1, 2, 10, tzinfo=UTC)
 TIMES = (
-    "analyzing_at", "analyzed_at", "assembling_at", "ready_at", "responding_at", "completed_at", "failed_at",
+    "analyzing_at",
+    "analyzed_at",
+    "assembling_at",
+    "ready_at",
+    "responding_at",
+    "completed_at",
+    "failed_at",
     "archived_at",
-)  # fmt: skip
+)
 NOTHING: dict[str, Any] = {
-    "history": [], "calls": [], "tools": [], "steps": [], "prompts": [], "records": [], "words": [],
-    "before": None, "waiting": [],
-}  # fmt: skip
+    "history": [],
+    "calls": [],
+    "tools": [],
+    "steps": [],
+    "prompts": [],
+    "records": [],
+    "words": [],
+    "before": None,
+    "waiting": [],
+}
 
 
 def after(ms: float) -> datetime:
@@ -42,9 +55,13 @@ def test_spans_follow_one_another() -> None:
     trace = build_trace(row(5, 15, 18, 30, 31, 90, None, 100), NOTHING | {"calls": [call("assembler")] * 2}, after(500))
     spans = [(one["stage"], one["began_ms"], one["ms"], one["state"]) for one in trace["stages"]]
     assert spans == [
-        ("queue", 0, 5, "done"), ("analyzer", 5, 10, "done"), ("draft_builder", 15, 3, "done"),
-        ("assembler", 18, 12, "done"), ("final_responder", 31, 59, "done"), ("archivist", 90, 10, "done"),
-    ]  # fmt: skip
+        ("queue", 0, 5, "done"),
+        ("analyzer", 5, 10, "done"),
+        ("draft_builder", 15, 3, "done"),
+        ("assembler", 18, 12, "done"),
+        ("final_responder", 31, 59, "done"),
+        ("archivist", 90, 10, "done"),
+    ]
     assert (trace["took"]["answer_ms"], trace["took"]["archive_ms"]) == (90, 100)
     assert (trace["stages"][3]["calls"], trace["stages"][3]["model_ms"]) == (2, 5.0)
 
@@ -54,8 +71,11 @@ def test_a_stage_that_fails_says_why() -> None:
     trace = build_trace(run | {"error_code": "timeout", "error_message": "no answer"}, NOTHING, after(500))
     last = trace["stages"][-1]
     assert (last["stage"], last["state"], last["ms"], last["why"]) == (
-        "final_responder", "failed", 29, "timeout: no answer",
-    )  # fmt: skip
+        "final_responder",
+        "failed",
+        29,
+        "timeout: no answer",
+    )
     assert trace["took"]["answer_ms"] == 60
 
 

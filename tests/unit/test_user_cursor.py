@@ -16,9 +16,11 @@ from maas.runs.user_events import UserCursor, to_page
 AT = datetime(2026, 11, 23, tzinfo=UTC)
 xids = st.integers(1, 40)
 cursors = st.builds(
-    UserCursor, st.integers(0, 10**18 - 1), st.frozensets(st.integers(0, 10**18 - 1), max_size=5),
+    UserCursor,
+    st.integers(0, 10**18 - 1),
+    st.frozensets(st.integers(0, 10**18 - 1), max_size=5),
     st.none() | st.tuples(st.integers(0, 10**18 - 1), st.uuids()),
-)  # fmt: skip
+)
 
 
 @given(cursors)
@@ -34,9 +36,14 @@ def test_other_texts_are_no_cursor(text: str) -> None:
 
 def row(run: int, xid: int) -> dict[str, Any]:
     return {
-        "id": UUID(int=run), "xid": xid, "conversation_id": None, "kind": "ask", "status": "NEW",
-        "archive_status": "PENDING", "updated_at": AT,
-    }  # fmt: skip
+        "id": UUID(int=run),
+        "xid": xid,
+        "conversation_id": None,
+        "kind": "ask",
+        "status": "NEW",
+        "archive_status": "PENDING",
+        "updated_at": AT,
+    }
 
 
 def is_unseen(cursor: UserCursor, one: Mapping[str, Any]) -> bool:

@@ -17,9 +17,13 @@ SEND = Wording(Phrase("Send an email", "Отправить письмо"), Phras
 def row(arguments: dict[str, Any], wording: dict[str, Any] | None = None, number: int = 1) -> Any:
     worded = stored_wording("send_email", SEND, "Send.", "", None) if wording is None else wording
     return {
-        "id": ACTION, "tool": "send_email", "arguments": arguments, "effect": "dangerous", "wording": worded,
+        "id": ACTION,
+        "tool": "send_email",
+        "arguments": arguments,
+        "effect": "dangerous",
+        "wording": worded,
         "number": number,
-    }  # fmt: skip
+    }
 
 
 def test_in_both_languages() -> None:

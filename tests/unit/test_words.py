@@ -18,13 +18,16 @@ from main import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [
-    path for name in ("maas", "workers", "shared", "tests", "bench")
-    for path in sorted((ROOT / name).rglob("*.py")) if "node_modules" not in path.parts
-]  # fmt: skip
+    path
+    for name in ("maas", "workers", "shared", "tests", "bench")
+    for path in sorted((ROOT / name).rglob("*.py"))
+    if "node_modules" not in path.parts
+]
 PRODUCT = [
-    path for path in (*FILES, *sorted((ROOT / "learning_agent").rglob("*.py")), ROOT / "main.py", ROOT / "server.py")
+    path
+    for path in (*FILES, *sorted((ROOT / "learning_agent").rglob("*.py")), ROOT / "main.py", ROOT / "server.py")
     if path.relative_to(ROOT).parts[0] not in ("tests", "bench")
-]  # fmt: skip
+]
 SQL = [path for name in ("sql", "maas", "learning_agent") for path in sorted((ROOT / name).rglob("*.sql"))]
 PAGE = sorted(path for path in (ROOT / "ui" / "src").rglob("*.ts*") if path.name != "schema.ts")  # that is generated
 RETIRED = {
@@ -61,9 +64,18 @@ VAGUE = {
 }
 # Modules and folders that list what people write may hold any word of theirs; linguistics and Unicode speak of fillers.
 OF_PEOPLE = {
-    "alphabets", "analyzer", "consent", "consent_vocabulary", "consent_words", "excerpts", "language", "query", "text",
-    "tool_words", "words",
-}  # fmt: skip
+    "alphabets",
+    "analyzer",
+    "consent",
+    "consent_vocabulary",
+    "consent_words",
+    "excerpts",
+    "language",
+    "query",
+    "text",
+    "tool_words",
+    "words",
+}
 PUBLIC = {"open_door"}  # an error code, which programs may have learned
 OF_LIBRARIES = {"settled"}  # `onSettled` of react-query
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -92,8 +104,9 @@ def literals(tree: ast.Module) -> Iterator[tuple[str, bool]]:
         id(node.body[0].value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body and isinstance(node.body[0], ast.Expr)
-    }  # fmt: skip
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value, id(node) in docstrings

@@ -63,7 +63,7 @@ def add(
     whatsapp: Annotated[
         str | None, typer.Option(help="instance of the Evolution API", show_default="EVOLUTION_INSTANCE")
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Tokens are tried before anything is stored. Raises MaasError."""
     user_id = read_uuid(user, "--user")
     if not 0 < len(name.strip()) <= MAX_NAME_CHARS or "\0" in name:
@@ -120,11 +120,13 @@ def sync(
     days: Annotated[
         int | None,
         typer.Option(
-            min=1, max=MAX_DAYS, help="read figures and dialogues of so many days again",
+            min=1,
+            max=MAX_DAYS,
+            help="read figures and dialogues of so many days again",
             show_default=f"what is new, at first {FIRST_DAYS}",
         ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """It can be interrupted and repeated. Raises MaasError if a service could not be read to the end."""
     user_id = read_uuid(user, "--user")
     counts: Counter[str] = Counter()

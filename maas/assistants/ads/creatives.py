@@ -42,16 +42,29 @@ async def find_creatives(
 
 
 async def read_creatives(
-    db: Database, context: ToolContext, period: Period, *, ids: Sequence[UUID] | None = None,
-    status: str | None = None, direction_id: UUID | None = None,
-) -> list[CreativeFigures]:  # fmt: skip
+    db: Database,
+    context: ToolContext,
+    period: Period,
+    *,
+    ids: Sequence[UUID] | None = None,
+    status: str | None = None,
+    direction_id: UUID | None = None,
+) -> list[CreativeFigures]:
     """The creatives of the ad account with their figures of a period, as stored; by default all, the newest first."""
     account = ad_account_of(context)
     has_revenue = await db.value(queries.ads_has_revenue, context.user_id, account_of(context).id)
     rows = await db.rows(
-        queries.creatives, context.user_id, account.id, period.first, period.last, period.start, period.end,
-        None if ids is None else list(ids), status, direction_id,
-    )  # fmt: skip
+        queries.creatives,
+        context.user_id,
+        account.id,
+        period.first,
+        period.last,
+        period.start,
+        period.end,
+        None if ids is None else list(ids),
+        status,
+        direction_id,
+    )
     return [CreativeFigures(row, account.currency, has_revenue) for row in rows]
 
 

@@ -12,9 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from maas.tools.calls import ToolFailure
 
-PeriodName = Literal[
-    "today", "yesterday", "last_7d", "last_14d", "last_30d", "last_90d", "last_6m", "last_12m", "all"
-]  # fmt: skip
+PeriodName = Literal["today", "yesterday", "last_7d", "last_14d", "last_30d", "last_90d", "last_6m", "last_12m", "all"]
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 12, 31)
 FACEBOOK_MONTHS = 37  # Facebook refuses questions on days before
 _DAYS = {"last_7d": 7, "last_14d": 14, "last_30d": 30, "last_90d": 90}

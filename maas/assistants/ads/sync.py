@@ -147,11 +147,18 @@ class Sync:
 
     async def _keep_leads(self, account: Account, page: Sequence[CrmLead]) -> None:
         leads = [
-            {"crm_lead_id": str(one.crm_id), "name": one.name or None, "phone": one.phone,
-             "pipeline_id": str(one.pipeline_id), "stage_id": str(one.status_id), "is_won": one.status_id == WON,
-             "revenue": str(one.price if one.status_id == WON else 0), "created_at": one.created_at.isoformat()}
+            {
+                "crm_lead_id": str(one.crm_id),
+                "name": one.name or None,
+                "phone": one.phone,
+                "pipeline_id": str(one.pipeline_id),
+                "stage_id": str(one.status_id),
+                "is_won": one.status_id == WON,
+                "revenue": str(one.price if one.status_id == WON else 0),
+                "created_at": one.created_at.isoformat(),
+            }
             for one in page
-        ]  # fmt: skip
+        ]
         async with self._db.transaction() as transaction:
             await transaction.value(queries.ads_link_leads, self._user_id, account.id, leads)
             await transaction.value(queries.ads_keep_leads, self._user_id, account.id, leads)
@@ -175,10 +182,14 @@ class Sync:
         newest: datetime | None = None
         async for page in pages:
             messages = [
-                {"id": one.message_id, "direction": "out" if one.is_outgoing else "in", "text": one.text,
-                 "sent_at": one.sent_at.isoformat()}
+                {
+                    "id": one.message_id,
+                    "direction": "out" if one.is_outgoing else "in",
+                    "text": one.text,
+                    "sent_at": one.sent_at.isoformat(),
+                }
                 for one in page
-            ]  # fmt: skip
+            ]
             await self._db.rows(queries.ads_keep_messages, self._user_id, account.id, chat.jid, messages)
             newest = max([one.sent_at for one in page] + ([newest] if newest else []))
             self._report("messages", len(messages))

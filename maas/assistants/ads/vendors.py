@@ -52,9 +52,12 @@ class Vendors:
         """Raises ToolFailure without a token."""
         settings = self._settings
         return FacebookClient(
-            self._http, _token(context, FACEBOOK_TOKEN, "facebook"), settings.fb_base_url, settings.fb_api_version,
+            self._http,
+            _token(context, FACEBOOK_TOKEN, "facebook"),
+            settings.fb_base_url,
+            settings.fb_api_version,
             self._limits,
-        )  # fmt: skip
+        )
 
     def crm(self, context: ToolContext) -> AmoCrmClient:
         """Raises ToolFailure without an address or a token."""

@@ -47,8 +47,9 @@ REASON = "Большая задача: её шаги выполнятся в ф�
 WORDING = Wording(
     Phrase("Begin a large task", "Начать большую задачу"),
     Phrase("A large task: its steps are executed in the background, which may take a few minutes", REASON),
-    ("start",), ("task",),
-)  # fmt: skip
+    ("start",),
+    ("task",),
+)
 STARTED = "Задача начата, шагов: {steps}. Когда всё будет сделано, пришлю отчёт."
 SAY_TOO_SMALL = "Для этого не нужна большая задача: это можно сделать сразу."
 PLAN_TOKENS = 2 * MAX_TOKENS
@@ -96,10 +97,16 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         return {"steps": len(await deps.db.rows(core.task_steps, UUID(data["taskRunId"])))}
 
     @tool(
-        name=NAME, domain=DOMAIN, effect="dangerous", timeout=TIMEOUT_S, idempotent=True, reason=REASON, verify=verify,
+        name=NAME,
+        domain=DOMAIN,
+        effect="dangerous",
+        timeout=TIMEOUT_S,
+        idempotent=True,
+        reason=REASON,
+        verify=verify,
         wording=WORDING,
         prepare=prepare,
-    )  # fmt: skip
+    )
     async def delegate(task: ComplexTask, context: ToolContext) -> Any:
         """Have 8 or more steps, or an operation on 10 or more people or events, done in the background, with a report.
 
@@ -111,10 +118,13 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         ]
         _check_steps(steps)
         run_id = await insert_task(
-            deps.db, context.user_id, task.task_description,
+            deps.db,
+            context.user_id,
+            task.task_description,
             [TaskStep(one.title, one.tool, one.arguments, one.prompt, one.depends_on) for one in steps],
-            parent_run_id=context.run_id, is_approved=True,
-        )  # fmt: skip
+            parent_run_id=context.run_id,
+            is_approved=True,
+        )
         data = {"taskRunId": str(run_id), "steps": len(steps)}
         return ToolAnswer(data, final=STARTED.format(steps=len(steps)))
 

@@ -118,9 +118,13 @@ class TrackedDocument:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "name": self.name, "status": self.status, "error": self.error, "chunks": self.chunks,
-            "created_at": self.created_at, "updated_at": self.updated_at,
-        }  # fmt: skip
+            "name": self.name,
+            "status": self.status,
+            "error": self.error,
+            "chunks": self.chunks,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
 
 
 @dataclass(frozen=True, slots=True)

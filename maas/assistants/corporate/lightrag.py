@@ -46,9 +46,13 @@ class LightragBackend:
     """One server at `url`. It does not know our users: all who may ask it read the same documents."""
 
     def __init__(
-        self, url: str, api_key: str | None, users: tuple[str, ...], limits: Limits = LIGHTRAG_LIMITS,
+        self,
+        url: str,
+        api_key: str | None,
+        users: tuple[str, ...],
+        limits: Limits = LIGHTRAG_LIMITS,
         state_limits: Limits = STATE_LIMITS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._url, self._api_key, self._users = url, api_key, frozenset(users)
         self._limits, self._state_limits = limits, state_limits
         self._opened: httpx2.AsyncClient | None = None
@@ -70,7 +74,7 @@ class LightragBackend:
             return KnowledgeAnswer("", (), False, 0)
         return KnowledgeAnswer(
             answer.response, references, True, None if answer.references is None else len(references)
-        )  # fmt: skip
+        )
 
     async def query_data(self, user_id: UUID, question: KnowledgeQuery) -> KnowledgeData:
         """Raises VendorError, KnowledgeBusy."""
@@ -79,8 +83,9 @@ class LightragBackend:
         hits = max(len(data.chunks), len(data.references))
         found = hits or max(len(data.entities), len(data.relations))
         references = tuple(map(_reference, data.references)) if question.include_references else ()
-        return KnowledgeData(passages, references, found, tuple(map(asdict, data.entities)),
-                             tuple(map(asdict, data.relations)))  # fmt: skip
+        return KnowledgeData(
+            passages, references, found, tuple(map(asdict, data.entities)), tuple(map(asdict, data.relations))
+        )
 
     async def track_status(self, user_id: UUID, track_id: str) -> list[TrackedDocument]:
         """Raises VendorError."""

@@ -114,9 +114,13 @@ class LightragClient:
     """
 
     def __init__(
-        self, http: httpx2.AsyncClient, base_url: str, api_key: str | None, limits: Limits = LIGHTRAG_LIMITS,
+        self,
+        http: httpx2.AsyncClient,
+        base_url: str,
+        api_key: str | None,
+        limits: Limits = LIGHTRAG_LIMITS,
         state_limits: Limits = STATE_LIMITS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if api_key is not None:
             hide(api_key)
         header = ("X-API-Key", "")
@@ -159,7 +163,7 @@ class LightragClient:
         found = await self._state.read("/documents/pipeline_status", _Pipeline.model_validate)
         return PipelineState(
             found.busy, found.job_name, found.docs, found.cur_batch, found.batchs, found.latest_message
-        )  # fmt: skip
+        )
 
 
 def _question(query: str, mode: Mode, top_k: int, include_references: bool) -> dict[str, Any]:
@@ -278,9 +282,13 @@ class _Document(BaseModel):
 
     def shown(self) -> LightragDocument:
         return LightragDocument(
-            self.file_path, self.status.lower(), self.error_msg or None, self.chunks_count, self.created_at,
+            self.file_path,
+            self.status.lower(),
+            self.error_msg or None,
+            self.chunks_count,
+            self.created_at,
             self.updated_at,
-        )  # fmt: skip
+        )
 
 
 class _Track(BaseModel):

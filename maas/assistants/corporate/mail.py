@@ -26,8 +26,9 @@ SEND = Wording(
 CREATE = Wording(
     Phrase("Create an event in the calendar", "Создать событие в календаре"),
     Phrase("Everybody who is invited gets an invitation", "Все приглашённые получат приглашение"),
-    ("schedule", "create"), ("meeting",),
-)  # fmt: skip
+    ("schedule", "create"),
+    ("meeting",),
+)
 MailStatus = Literal["connected", "not configured: an operator sets CORPORATE_MCP_URL", "no access for this user"]
 
 

@@ -49,9 +49,13 @@ class OwnBackend:
 
     async def _search(self, user_id: UUID, question: KnowledgeQuery) -> Found:
         return await search_knowledge(
-            self._db, user_id, question.query, mode=question.mode, limit=question.top_k,
+            self._db,
+            user_id,
+            question.query,
+            mode=question.mode,
+            limit=question.top_k,
             query_embedder=self._query_embedder,
-        )  # fmt: skip
+        )
 
 
 def quoted(found: Found, question: KnowledgeQuery) -> KnowledgeAnswer:

@@ -78,8 +78,11 @@ def plan_schema(*, is_task: bool) -> dict[str, Any]:
         "items": {"type": "object", "properties": step, "required": list(step), "additionalProperties": False},
     }
     return {
-        "type": "object", "properties": {"steps": steps}, "required": ["steps"], "additionalProperties": False,
-    }  # fmt: skip
+        "type": "object",
+        "properties": {"steps": steps},
+        "required": ["steps"],
+        "additionalProperties": False,
+    }
 
 
 def read_plan(text: str, tools: Toolset, *, is_task: bool = False) -> tuple[PlanStep, ...]:

@@ -115,9 +115,13 @@ async def ask_for_plan(
     messages = request.messages
     for _ in range(ATTEMPTS):
         asked = Request(
-            request.role, messages, request.system, plan_schema(is_task=is_task), request.temperature,
+            request.role,
+            messages,
+            request.system,
+            plan_schema(is_task=is_task),
+            request.temperature,
             request.max_tokens,
-        )  # fmt: skip
+        )
         reply = await context.ask(asked, model=model, timeout=ASK_TIMEOUT_S)
         try:
             return reply, read_plan(reply.text, tools.tools, is_task=is_task)
@@ -245,9 +249,14 @@ class _Planner:
         self.messages.append(Message("user", text))
         specs = tuple(ToolSpec(one.name, one.description, one.parameters) for one in self._tools_of_plan())
         request = Request(
-            "FinalResponder", tuple(self.messages), self.prompt.text, temperature=TEMPERATURE, max_tokens=MAX_TOKENS,
-            tools=specs, tool_choice=choice,
-        )  # fmt: skip
+            "FinalResponder",
+            tuple(self.messages),
+            self.prompt.text,
+            temperature=TEMPERATURE,
+            max_tokens=MAX_TOKENS,
+            tools=specs,
+            tool_choice=choice,
+        )
         try:
             reply = await self.context.ask(request, model=self.model, timeout=ASK_TIMEOUT_S)
         except MaasError as error:

@@ -114,9 +114,11 @@ async def post_supervisor(request: Request) -> Response:
     if not data:
         raise _not_executed(run_id, result)
     answer = SupervisorAnswer(
-        next_response=result.get("final") or data["say"], verdict=data["verdict"], run_id=run_id,
+        next_response=result.get("final") or data["say"],
+        verdict=data["verdict"],
+        run_id=run_id,
         steps=[PlannedStep(**step) for step in data.get("steps", ())],
-    )  # fmt: skip
+    )
     return json_response(answer)
 
 
@@ -132,9 +134,12 @@ async def post_complex_task(request: Request) -> Response:
         raise _not_executed(run_id, result)
     steps = [ProposedStep(title=one["title"], tool=one.get("tool")) for one in actions[0]["arguments"]["steps"]]
     answer = ComplexTaskAnswer(
-        action_id=actions[0]["id"], fingerprint=actions[0]["fingerprint"], warning=result["reason"], steps=steps,
+        action_id=actions[0]["id"],
+        fingerprint=actions[0]["fingerprint"],
+        warning=result["reason"],
+        steps=steps,
         run_id=run_id,
-    )  # fmt: skip
+    )
     return json_response(answer)
 
 
@@ -151,9 +156,18 @@ async def _call(request: Request, user_id: UUID, tool: str, body: DelegationBody
     arguments = body.model_dump(by_alias=True, exclude={"user_id"})
     try:
         run_id = await insert_call(
-            state.db, user_id, ASSISTANT, tool, arguments, mode=None, account=None, source="http",
-            caller=principal.name, key=read_idempotency_key(request), queue_limit=state.submissions.queue_limit,
-        )  # fmt: skip
+            state.db,
+            user_id,
+            ASSISTANT,
+            tool,
+            arguments,
+            mode=None,
+            account=None,
+            source="http",
+            caller=principal.name,
+            key=read_idempotency_key(request),
+            queue_limit=state.submissions.queue_limit,
+        )
     except MaasError as error:
         if error.code != "unknown_assistant":
             raise
@@ -181,9 +195,11 @@ def _not_executed(run_id: UUID, result: dict[str, Any]) -> MaasError:
 
 
 _WAIT: Parameters = {
-    "wait": ({"type": "number", "minimum": 0, "maximum": MAX_WAIT_S, "default": DEFAULT_WAIT_S},
-             "Seconds to wait for the answer; then 202."),
-}  # fmt: skip
+    "wait": (
+        {"type": "number", "minimum": 0, "maximum": MAX_WAIT_S, "default": DEFAULT_WAIT_S},
+        "Seconds to wait for the answer; then 202.",
+    ),
+}
 _ERRORS = (400, 404, 409, 413, 415, 422, 429, 500)
 ROUTES = (
     Route("POST", "/api/supervisor", post_supervisor, "ask", SupervisorTask, SupervisorAnswer, errors=_ERRORS,

@@ -13,5 +13,8 @@ from maas.tools.tool import Tool
 def make_tools(deps: Deps) -> list[Tool]:
     """The tools over the database, the vendors and the models of `deps`."""
     return [
-        *make_user_tools(deps), *make_interview_tools(deps), *make_knowledge_tools(deps), *make_delegation_tools(deps),
-    ]  # fmt: skip
+        *make_user_tools(deps),
+        *make_interview_tools(deps),
+        *make_knowledge_tools(deps),
+        *make_delegation_tools(deps),
+    ]

@@ -15,7 +15,8 @@ PLUGIN = Plugin(
     settings="settings:TelegramSettings",
     commands=(
         Command(
-            "telegram", "command:telegram",
+            "telegram",
+            "command:telegram",
             "Serve the bots of TELEGRAM_BOT_TOKEN until Ctrl-C; `maas up` starts this, too.",
             service="settings:is_configured",
         ),
@@ -23,4 +24,4 @@ PLUGIN = Plugin(
     checks="checks:CHECKS",
     metrics="metrics:read_metrics",
     overview="overview:read_overview",
-)  # fmt: skip
+)

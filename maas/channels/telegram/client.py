@@ -169,7 +169,7 @@ class TelegramClient:
             body["offset"] = offset
         found = await self._service.read(
             "/getUpdates", _result_of(list[NumberedUpdate]), method="POST", json=body, read_s=timeout_s + POLL_MARGIN_S
-        )  # fmt: skip
+        )
         return [one.model_dump(mode="json") for one in found]
 
     async def send_message(
@@ -279,9 +279,7 @@ def utf16_length(text: str) -> int:
 
 
 def _markup(keyboard: Keyboard) -> Json:
-    rows = [
-        [{"text": text[:MAX_BUTTON_CHARS], "callback_data": data} for text, data in row] for row in keyboard
-    ]  # fmt: skip
+    rows = [[{"text": text[:MAX_BUTTON_CHARS], "callback_data": data} for text, data in row] for row in keyboard]
     return {"inline_keyboard": rows}
 
 

@@ -83,7 +83,7 @@ class Delivery:
         """Show a run that no message asked for: of an action, a button or a task. Once, however often called."""
         reply_id = await self._db.value(
             queries.telegram_follow, self._bot.id, chat_id, user_id, run_id, language, reply_to
-        )  # fmt: skip
+        )
         if reply_id is not None:
             self.put(Reply(reply_id, chat_id, user_id, run_id, None, reply_to, language, is_task=is_task))
 

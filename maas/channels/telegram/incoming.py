@@ -73,9 +73,14 @@ def read_update(payload: Mapping[str, Any], bot_id: int, username: str) -> Incom
         chat = query.message.chat
         press = Press(query.id, query.data, query.message.message_id)
         return Incoming(
-            update.update_id, chat.id, chat.type != "private", query.sender,
-            language_of(query.sender.language_code), query.message.message_id, press=press,
-        )  # fmt: skip
+            update.update_id,
+            chat.id,
+            chat.type != "private",
+            query.sender,
+            language_of(query.sender.language_code),
+            query.message.message_id,
+            press=press,
+        )
     message = update.message
     if message is None or message.sender is None or message.sender.is_bot or message.sender_chat is not None:
         return None
@@ -86,9 +91,16 @@ def read_update(payload: Mapping[str, Any], bot_id: int, username: str) -> Incom
     if not is_ours or (is_group and not (addressed or _is_addressed(message, bot_id, username))):
         return None
     return Incoming(
-        update.update_id, message.chat.id, is_group, message.sender, language_of(message.sender.language_code),
-        message.message_id, rest, name, _photo_of(message),
-    )  # fmt: skip
+        update.update_id,
+        message.chat.id,
+        is_group,
+        message.sender,
+        language_of(message.sender.language_code),
+        message.message_id,
+        rest,
+        name,
+        _photo_of(message),
+    )
 
 
 def chat_of(payload: Mapping[str, Any]) -> int:

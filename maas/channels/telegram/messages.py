@@ -74,9 +74,7 @@ class Messages:
         rows = await self._db.rows(queries.telegram_messages, self.reply.id)
         self._parts = {row["part"]: Part(row["id"], row["message_id"], row["shown"]) for row in rows}
 
-    async def show(
-        self, contents: Sequence[tuple[RichText, Keyboard]], first: int = 0, is_final: bool = True
-    ) -> None:  # fmt: skip
+    async def show(self, contents: Sequence[tuple[RichText, Keyboard]], first: int = 0, is_final: bool = True) -> None:
         """Have the messages of a text show exactly this. `is_final`: nothing will be changed in them."""
         for number, (content, keyboard) in enumerate(contents, first):
             wanted = hash_of(content, keyboard)
@@ -163,12 +161,12 @@ class Messages:
             await wait_for_postgres(
                 lambda: self._db.value(queries.telegram_set_message, part.id, state, message_id, shown)
             )
-        )  # fmt: skip
+        )
 
 
 async def edit_message(
     client: TelegramClient, limits: RateLimits, chat_id: int, message_id: int, content: RichText, keyboard: Keyboard
-) -> None:  # fmt: skip
+) -> None:
     """Edit a message; without its entities if Telegram does not accept them. Raises VendorError."""
     edit = partial(client.edit_message_text, chat_id, message_id)
     try:

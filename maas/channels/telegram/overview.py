@@ -16,7 +16,11 @@ async def read_overview(db: Database) -> list[RenderableType]:
     for row in rows:
         answer = "never" if row["silent_s"] is None else f"{readable_duration(max(0.0, row['silent_s']))} ago"
         table.add_row(
-            f"{row['username']} ({row['assistant']})", styled(answer, "red" if row["error"] else ""),
-            str(row["waiting"]), str(row["open"]), str(row["dropped"]), str(row["orphaned"] + row["in_doubt"]),
-        )  # fmt: skip
+            f"{row['username']} ({row['assistant']})",
+            styled(answer, "red" if row["error"] else ""),
+            str(row["waiting"]),
+            str(row["open"]),
+            str(row["dropped"]),
+            str(row["orphaned"] + row["in_doubt"]),
+        )
     return [table] if rows else []

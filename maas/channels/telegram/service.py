@@ -61,10 +61,14 @@ async def serve(settings: Settings, postgres: PostgresUrls, stop: asyncio.Event)
         services = [
             _Service(
                 await _introduce(TelegramClient(http, options.telegram_base_url, token), assistant, db, settings),
-                EventStream(db), watcher, postgres, webhooks, token,
+                EventStream(db),
+                watcher,
+                postgres,
+                webhooks,
+                token,
             )
             for token, assistant in bots
-        ]  # fmt: skip
+        ]
         tasks = [asyncio.create_task(service.run()) for service in services]
         tasks.append(asyncio.create_task(_until(stop)))
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -157,10 +161,14 @@ class _Service:
         tasks = [
             asyncio.create_task(work)
             for work in (
-                self._hold(lock), self._take_in(handler, delivery, next_id), self._keep_deciding(delivery),
-                self._keep_loading(delivery), self._keep_clean(), self._set_commands(),
+                self._hold(lock),
+                self._take_in(handler, delivery, next_id),
+                self._keep_deciding(delivery),
+                self._keep_loading(delivery),
+                self._keep_clean(),
+                self._set_commands(),
             )
-        ]  # fmt: skip
+        ]
         try:
             await asyncio.wait([*tasks[:2]], return_when=asyncio.FIRST_COMPLETED)
             for task in tasks[:2]:

@@ -154,10 +154,20 @@ class UpdateHandler:
                 raise
         try:
             row = await self._db.row(
-                queries.telegram_ask, self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
-                incoming.dialogue, incoming.name, self._bot.assistant, incoming.text or PHOTO_ALONE, incoming.language,
-                incoming.metadata, attachments, self._bot.settings.quotas.user_queue_limit,
-            )  # fmt: skip
+                queries.telegram_ask,
+                self._bot.id,
+                incoming.update_id,
+                incoming.chat_id,
+                incoming.answered_message,
+                incoming.dialogue,
+                incoming.name,
+                self._bot.assistant,
+                incoming.text or PHOTO_ALONE,
+                incoming.language,
+                incoming.metadata,
+                attachments,
+                self._bot.settings.quotas.user_queue_limit,
+            )
         except QuotaExceeded as error:
             await self._notify(incoming, say(incoming.language, "quota_exceeded", cause=error.message))
             return
@@ -169,9 +179,14 @@ class UpdateHandler:
         match row["verdict"]:
             case "asked":
                 reply = Reply(
-                    row["reply_id"], incoming.chat_id, row["user_id"], row["run_id"], None, incoming.answered_message,
+                    row["reply_id"],
+                    incoming.chat_id,
+                    row["user_id"],
+                    row["run_id"],
+                    None,
+                    incoming.answered_message,
                     incoming.language,
-                )  # fmt: skip
+                )
                 self._delivery.put(reply)
             case "silent":
                 await self._notify(incoming, say(incoming.language, "hello"))
@@ -183,16 +198,27 @@ class UpdateHandler:
     async def _notify(self, incoming: Incoming, text: str) -> None:
         """Have a text shown, which handles the update."""
         row = await self._db.row(
-            queries.telegram_notice, self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
-            incoming.name, incoming.language, text[: MAX_TEXT_UNITS // 2],
-        )  # fmt: skip
+            queries.telegram_notice,
+            self._bot.id,
+            incoming.update_id,
+            incoming.chat_id,
+            incoming.answered_message,
+            incoming.name,
+            incoming.language,
+            text[: MAX_TEXT_UNITS // 2],
+        )
         if row is None:
             await self._delivery.load()
             return
         reply = Reply(
-            row["reply_id"], incoming.chat_id, row["user_id"], None, text[: MAX_TEXT_UNITS // 2],
-            incoming.answered_message, incoming.language,
-        )  # fmt: skip
+            row["reply_id"],
+            incoming.chat_id,
+            row["user_id"],
+            None,
+            text[: MAX_TEXT_UNITS // 2],
+            incoming.answered_message,
+            incoming.language,
+        )
         self._delivery.put(reply)
 
     async def _command(self, incoming: Incoming, command: str) -> None:
@@ -200,9 +226,16 @@ class UpdateHandler:
         match command:
             case "start":
                 row = await self._db.row(
-                    queries.telegram_start, self._bot.id, incoming.update_id, incoming.chat_id, incoming.dialogue,
-                    incoming.name, self._bot.assistant, incoming.language, incoming.metadata,
-                )  # fmt: skip
+                    queries.telegram_start,
+                    self._bot.id,
+                    incoming.update_id,
+                    incoming.chat_id,
+                    incoming.dialogue,
+                    incoming.name,
+                    self._bot.assistant,
+                    incoming.language,
+                    incoming.metadata,
+                )
                 assert row is not None
                 await self._show(incoming, row)
             case "help":
@@ -228,10 +261,14 @@ class UpdateHandler:
             await change_conversation(self._db, row["id"], mode, None)
             return say(language, "mode", mode=mode)
         return say(
-            language, "status", assistant=self._bot.assistant, mode=row["mode"], count=row["message_count"],
+            language,
+            "status",
+            assistant=self._bot.assistant,
+            mode=row["mode"],
+            count=row["message_count"],
             processing=say(language, "yes" if row["is_processing"] else "no"),
             agent=row["last_agent"] or say(language, "none"),
-        )  # fmt: skip
+        )
 
     async def _press(self, incoming: Incoming, press: Press) -> None:
         """Decide an action or press a button of a run, if it is the presser's own; say what came of it."""
@@ -247,7 +284,7 @@ class UpdateHandler:
                 assert button is not None
                 run_id = await press_button(
                     self._db, UUID(button[1]), user_id, button[2], self._bot.settings.quotas.user_queue_limit
-                )  # fmt: skip
+                )
                 await self._delivery.follow(incoming.chat_id, user_id, run_id, incoming.language, None)
                 verdict = "accepted"
         except ValueError:

@@ -45,9 +45,15 @@ class Webhooks:
             return
         app = Starlette(routes=[Route("/telegram/{bot}", self._receive, methods=["POST"])])
         config = uvicorn.Config(
-            app, host=self._settings.telegram_host, port=self._settings.telegram_port, log_config=None,
-            access_log=False, server_header=False, ws="none", lifespan="off",
-        )  # fmt: skip
+            app,
+            host=self._settings.telegram_host,
+            port=self._settings.telegram_port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="off",
+        )
         server = uvicorn.Server(config)
         task = asyncio.create_task(server._serve())  # not `serve`, which takes over the signals of the process
         try:

@@ -156,9 +156,14 @@ async def get_admin_memories(request: Request) -> Response:
     await note_read(request, "memories_list", user_id)
     at, last = read_cursor(request) or (None, None)
     rows = await app_state(request).db.rows(
-        queries.admin_memories, user_id, read_parameter(request, "tag", to_storable_text),
-        read_parameter(request, "level", to_level), at, last, limit,
-    )  # fmt: skip
+        queries.admin_memories,
+        user_id,
+        read_parameter(request, "tag", to_storable_text),
+        read_parameter(request, "level", to_level),
+        at,
+        last,
+        limit,
+    )
     memories = [AdminMemory(**row) for row in rows]
     return json_response(AdminMemoryPage(results=memories, next=write_cursor(rows, limit)))
 
@@ -168,9 +173,12 @@ async def get_admin_audit(request: Request) -> Response:
     admin_of(request)
     limit = read_limit(request)
     rows = await app_state(request).db.rows(
-        queries.admin_audit, read_parameter(request, "user_id", UUID),
-        read_parameter(request, "action", to_storable_text), read_parameter(request, "before", _to_audit_id), limit,
-    )  # fmt: skip
+        queries.admin_audit,
+        read_parameter(request, "user_id", UUID),
+        read_parameter(request, "action", to_storable_text),
+        read_parameter(request, "before", _to_audit_id),
+        limit,
+    )
     cursor = str(rows[-1]["id"]) if len(rows) == limit else None
     return json_response(AuditPage(results=[AuditRow(**row) for row in rows], next=cursor))
 
@@ -188,10 +196,14 @@ def _read_span(request: Request) -> tuple[datetime, datetime]:
 
 def _figures(row: queries.AdminMetricsRow) -> dict[str, Any]:
     return {
-        "requests": row["requests"], "completed": row["completed"], "failed": row["failed"],
-        "average_ms": row["average_ms"], "p95_ms": row["p95_ms"], "tokens": row["tokens"],
+        "requests": row["requests"],
+        "completed": row["completed"],
+        "failed": row["failed"],
+        "average_ms": row["average_ms"],
+        "p95_ms": row["p95_ms"],
+        "tokens": row["tokens"],
         "dollars": row["price"] / MICRO_DOLLARS,
-    }  # fmt: skip
+    }
 
 
 def _to_audit_id(text: str) -> int:

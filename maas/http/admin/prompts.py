@@ -102,7 +102,7 @@ async def put_prompt(request: Request) -> Response:
     body = await read_body(request, PromptChange)
     row = await app_state(request).db.row(
         queries.set_prompt, role, body.text, body.is_active, body.version, principal.name
-    )  # fmt: skip
+    )
     assert row is not None
     if row["verdict"] == "not_found":
         raise _no_prompt(role)

@@ -79,12 +79,17 @@ async def post_ui_chat(request: Request) -> Response:
     conversation_id = _conversation_of(user_id, body.id)
     run_id = await state.submissions.submit(
         Submission(
-            user_id=user_id, query=query, assistant=body.assistant, conversation_id=conversation_id, mode=body.mode,
-            metadata=with_marks(None, body.marks), caller=principal.name,
+            user_id=user_id,
+            query=query,
+            assistant=body.assistant,
+            conversation_id=conversation_id,
+            mode=body.mode,
+            metadata=with_marks(None, body.marks),
+            caller=principal.name,
             idempotency_key=_key(conversation_id, body, said, query),
             attachment_ids=await _store_images(state, user_id, images),
         )
-    )  # fmt: skip
+    )
     return _stream(request, run_id)
 
 

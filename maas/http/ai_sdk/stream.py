@@ -25,15 +25,15 @@ from shared.errors import MaasError
 
 # Events that become parts with data of their own; those of plugins do, too.
 DATA_PARTS: dict[str, str] = {
-    EventType.APPROVAL_REQUIRED: "approval", EventType.BUTTONS: "buttons", EventType.REQUEST_PHOTO: "request-photo",
+    EventType.APPROVAL_REQUIRED: "approval",
+    EventType.BUTTONS: "buttons",
+    EventType.REQUEST_PHOTO: "request-photo",
     EventType.PROGRESS: "progress",
-}  # fmt: skip
+}
 INTERRUPTED = "the call was interrupted"
 
 
-async def stream_parts(
-    state: AppState, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S
-) -> AsyncGenerator[str, None]:  # fmt: skip
+async def stream_parts(state: AppState, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S) -> AsyncGenerator[str, None]:
     """Yield the answer of a run as parts, up to [DONE]. Disconnecting does not cancel the run."""
     message = _Message(run_id)
     yield message.begin()

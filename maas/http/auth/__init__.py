@@ -205,9 +205,7 @@ class KeyAuthenticator:
         if row["state"] != "active":
             raise Unauthenticated(row["state"])
         self._touch(key_id)
-        return Principal(
-            f"key:{key_id}", frozenset(row["scopes"]), row["user_id"], row["prefix"], row["per_minute"]
-        )  # fmt: skip
+        return Principal(f"key:{key_id}", frozenset(row["scopes"]), row["user_id"], row["prefix"], row["per_minute"])
 
     async def _find(self, key_id: str) -> queries.FindKeyRow | None:
         return await self._db.row(queries.find_key, key_id)

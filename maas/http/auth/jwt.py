@@ -25,8 +25,17 @@ JWKS_MIN_INTERVAL_S = 10.0  # between two requests, however many tokens name unk
 JWKS_TTL_S = 300.0  # a key that the provider has withdrawn is refused after this time
 JWKS_TIMEOUT_S = 5.0
 JWKS_ALGORITHMS = {
-    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
-}  # fmt: skip
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+}
 log = structlog.get_logger()
 
 
@@ -164,10 +173,14 @@ class JwtAuthenticator:
         try:
             key, algorithms = await self._signing_keys.find(token)
             claims: Mapping[str, Any] = jwt.decode(
-                token, key, algorithms, audience=settings.jwt_audience, issuer=settings.jwt_issuer,
+                token,
+                key,
+                algorithms,
+                audience=settings.jwt_audience,
+                issuer=settings.jwt_issuer,
                 leeway=settings.jwt_leeway,
                 options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
-            )  # fmt: skip
+            )
         except jwt.ExpiredSignatureError as error:
             raise Unauthenticated("expired") from error
         except (jwt.InvalidAudienceError, jwt.InvalidIssuerError, jwt.MissingRequiredClaimError) as error:

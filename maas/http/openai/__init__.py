@@ -112,10 +112,11 @@ class CompletionUsage(Schema):
     @classmethod
     def of(cls, usage: AnswerUsage) -> Self:
         return cls(
-            prompt_tokens=usage.tokens_in, completion_tokens=usage.tokens_out,
+            prompt_tokens=usage.tokens_in,
+            completion_tokens=usage.tokens_out,
             total_tokens=usage.tokens_in + usage.tokens_out,
             prompt_tokens_details=PromptTokensDetails(cached_tokens=usage.tokens_cached),
-        )  # fmt: skip
+        )
 
 
 class PendingAction(Schema):
@@ -150,13 +151,17 @@ class MaasExtension(Schema):
     @classmethod
     def of(cls, completion: RunAnswer, ignored: Sequence[str]) -> Self:
         return cls(
-            request_id=completion.run_id, conversation_id=completion.conversation_id,
+            request_id=completion.run_id,
+            conversation_id=completion.conversation_id,
             sources=[to_source(one) for one in completion.sources],
             usage_is_estimated=completion.usage.is_estimated,
-            ignored=list(ignored), degraded=list(completion.degraded), limited=completion.limited,
-            memory=completion.memory, memory_reasons=list(completion.memory_reasons),
+            ignored=list(ignored),
+            degraded=list(completion.degraded),
+            limited=completion.limited,
+            memory=completion.memory,
+            memory_reasons=list(completion.memory_reasons),
             actions=[PendingAction(**action) for action in completion.actions],
-        )  # fmt: skip
+        )
 
 
 class ChatAnswer(Schema):
@@ -244,7 +249,7 @@ def error_of_failed_run(code: str | None, message: str | None) -> tuple[int, Ope
 
 def openai_error_response(
     request: Request, status: int, error: OpenAIErrorDetail, headers: dict[str, str]
-) -> JSONResponse:  # fmt: skip
+) -> JSONResponse:
     """Return an error; `x-should-retry` stops the SDK's own retries where each would insert and remember a new run."""
     if status in (409, 500, 504):
         is_same_run = status == 504 and "idempotency-key" in request.headers  # a retry with a key gets the same run

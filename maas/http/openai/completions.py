@@ -113,10 +113,13 @@ async def wait_for_completion(state: AppState, run_id: UUID, seconds: float = ma
 def _to_chat_completion(completion: RunAnswer, ignored: Sequence[str]) -> ChatCompletion:
     message = ChatAnswer(content=completion.answer)
     return ChatCompletion(
-        id=f"chatcmpl-{completion.run_id}", created=int(completion.created_at.timestamp()), model=completion.assistant,
+        id=f"chatcmpl-{completion.run_id}",
+        created=int(completion.created_at.timestamp()),
+        model=completion.assistant,
         choices=[Choice(message=message, finish_reason="length" if completion.is_cut else "stop")],
-        usage=CompletionUsage.of(completion.usage), maas=MaasExtension.of(completion, ignored),
-    )  # fmt: skip
+        usage=CompletionUsage.of(completion.usage),
+        maas=MaasExtension.of(completion, ignored),
+    )
 
 
 def _to_model(name: str, updated_at: datetime) -> ModelInfo:
@@ -214,8 +217,11 @@ class _ChunkWriter:
         self._ignored = ignored
         self._has_usage = has_usage
         self._head = {
-            "id": f"chatcmpl-{run_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model,
-        }  # fmt: skip
+            "id": f"chatcmpl-{run_id}",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": model,
+        }
 
     def content(self, content: str, role: str | None = None) -> str:
         return self._chunk({"role": role, "content": content} if role else {"content": content})

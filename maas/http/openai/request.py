@@ -79,10 +79,18 @@ async def read_completion_request(request: Request) -> CompletionRequest:
         async with app_state(request).shares.images.hold(user_id):
             attachment_ids.append((await store_upload(db, user_id, image))["id"])
     submission = Submission(
-        user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
-        source=OPENAI_SOURCE, caller=principal_of(request).name, idempotency_key=key,
-        attachment_ids=tuple(dict.fromkeys(attachment_ids)), context=context, is_remembered=is_remembered,
-    )  # fmt: skip
+        user_id=user_id,
+        query=query,
+        assistant=body.model,
+        conversation_id=conversation_id,
+        metadata=metadata,
+        source=OPENAI_SOURCE,
+        caller=principal_of(request).name,
+        idempotency_key=key,
+        attachment_ids=tuple(dict.fromkeys(attachment_ids)),
+        context=context,
+        is_remembered=is_remembered,
+    )
     return CompletionRequest(body, submission, ignored_parameters(body), _is_retry(request))
 
 

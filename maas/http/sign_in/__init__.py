@@ -28,10 +28,14 @@ STATUS_OF_CODE = {
     "busy": 503, "database_unreachable": 503, "statement_timeout": 503, "no_schema": 503,
 }  # fmt: skip
 _CODES = {
-    "invalid_json": "bad_json", "invalid_request": "validation_failed", "bad_parameter": "validation_failed",
-    "rate_limited": "over_request_rate_limit", "share_used": "over_request_rate_limit",
-    "timeout": "request_timeout", "internal": "unexpected_failure",
-}  # fmt: skip
+    "invalid_json": "bad_json",
+    "invalid_request": "validation_failed",
+    "bad_parameter": "validation_failed",
+    "rate_limited": "over_request_rate_limit",
+    "share_used": "over_request_rate_limit",
+    "timeout": "request_timeout",
+    "internal": "unexpected_failure",
+}
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
@@ -103,11 +107,16 @@ class AccountUser(Schema):
     @classmethod
     def of(cls, account: Account) -> Self:
         return cls(
-            id=account.user_id, email=account.email, email_confirmed_at=account.created_at,
-            confirmed_at=account.created_at, last_sign_in_at=account.last_sign_in_at,
-            app_metadata=app_metadata(account), user_metadata=user_metadata(account), created_at=account.created_at,
+            id=account.user_id,
+            email=account.email,
+            email_confirmed_at=account.created_at,
+            confirmed_at=account.created_at,
+            last_sign_in_at=account.last_sign_in_at,
+            app_metadata=app_metadata(account),
+            user_metadata=user_metadata(account),
+            created_at=account.created_at,
             updated_at=account.updated_at,
-        )  # fmt: skip
+        )
 
 
 class AuthSession(Schema):
@@ -121,9 +130,12 @@ class AuthSession(Schema):
     @classmethod
     def of(cls, session: Session, refresh_token: str) -> Self:
         return cls(
-            access_token=session.access_token, expires_in=session.expires_in, expires_at=session.expires_at,
-            refresh_token=refresh_token, user=AccountUser.of(session.account),
-        )  # fmt: skip
+            access_token=session.access_token,
+            expires_in=session.expires_in,
+            expires_at=session.expires_at,
+            refresh_token=refresh_token,
+            user=AccountUser.of(session.account),
+        )
 
 
 class AuthSettings(Schema):

@@ -61,9 +61,14 @@ def read_cookie(request: Request) -> str:
 def set_cookie(request: Request, response: Response, refresh_token: str, days: int) -> None:
     """Store the refresh token in the browser; over TLS only, unless the page itself came without it."""
     response.set_cookie(
-        COOKIE, refresh_token, max_age=days * SECONDS_PER_DAY, path=AUTH_PATH, secure=_is_secure(request),
-        httponly=True, samesite="strict",
-    )  # fmt: skip
+        COOKIE,
+        refresh_token,
+        max_age=days * SECONDS_PER_DAY,
+        path=AUTH_PATH,
+        secure=_is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
 
 
 async def read_browser(request: Request, sign_in: SignIn, email: str) -> str | None:
@@ -77,10 +82,14 @@ async def set_browser(request: Request, response: Response, sign_in: SignIn, ema
     """Let the browser prove later that somebody signed in with this email in it; it opens nothing."""
     browser = await read_browser(request, sign_in, email) or secrets.token_urlsafe(BROWSER_BYTES)
     response.set_cookie(
-        BROWSER_COOKIE, f"{browser}.{await sign_in.mark_browser(email, browser)}",
-        max_age=BROWSER_DAYS * SECONDS_PER_DAY, path=AUTH_PATH, secure=_is_secure(request), httponly=True,
+        BROWSER_COOKIE,
+        f"{browser}.{await sign_in.mark_browser(email, browser)}",
+        max_age=BROWSER_DAYS * SECONDS_PER_DAY,
+        path=AUTH_PATH,
+        secure=_is_secure(request),
+        httponly=True,
         samesite="strict",
-    )  # fmt: skip
+    )
 
 
 def clear_cookie(request: Request, response: Response) -> None:

@@ -50,9 +50,12 @@ async def post_sign_up(request: Request) -> Response:
     body = await _read_body(request, SignUp)
     data = body.data
     session = await sign_in.sign_up(
-        body.email, body.password, data.name if data else None, data.admin_code if data else None,
+        body.email,
+        body.password,
+        data.name if data else None,
+        data.admin_code if data else None,
         client_network(request),
-    )  # fmt: skip
+    )
     return await _session_response(request, session, is_cookie)
 
 
@@ -109,9 +112,13 @@ async def put_account(request: Request) -> Response:
         settings = app_state(request).settings
         app_state(request).rate_limiter.take(f"password:{user_id}", settings.access.sign_in_rate, "one account")
     account = await sign_in.change(
-        account, session_id, body.password, body.current_password, body.data.name if body.data else None,
+        account,
+        session_id,
+        body.password,
+        body.current_password,
+        body.data.name if body.data else None,
         client_network(request),
-    )  # fmt: skip
+    )
     return json_response(AccountUser.of(account))
 
 

@@ -28,10 +28,14 @@ def counting_wrong_passwords(request: Request, email: str, browser: str | None) 
     each, of_address = state.settings.access.sign_in_rate, state.settings.access.sign_in_address_rate
     name = hash_token(email).hex()
     buckets = (
-        [(f"browser:{browser}", each, "one browser")] if browser is not None else
-        [(f"email:{name} of {network}", each, "one address"), (f"email:{name}", each * EMAIL_FACTOR, "one email"),
-         (address_bucket(network), of_address, "one address")]
-    )  # fmt: skip
+        [(f"browser:{browser}", each, "one browser")]
+        if browser is not None
+        else [
+            (f"email:{name} of {network}", each, "one address"),
+            (f"email:{name}", each * EMAIL_FACTOR, "one email"),
+            (address_bucket(network), of_address, "one address"),
+        ]
+    )
     taken: list[tuple[str, int]] = []
 
     def give_back() -> None:

@@ -36,7 +36,7 @@ PREFETCH_ROWS = 100
 
 async def write_export(
     db: Database, user_id: UUID, out: BinaryIO, actor: str, *, with_tool_calls: bool = False
-) -> Counter[str]:  # fmt: skip
+) -> Counter[str]:
     """Write everything stored about a user, as of one moment, and return the number of lines by part.
 
     Lines are NDJSON, the first one is the header. `out` should be a file: while it is written, a transaction is open,
@@ -250,8 +250,12 @@ class AttachmentRow(ExportRow):
 
 
 ROW_TYPES: dict[str, type[ExportRow]] = {
-    "log": LogRow, "record": SummaryRow, "correction": CorrectionRow, "conversation": ConversationRow,
-    "message": MessageRow, "note": NoteRow,
+    "log": LogRow,
+    "record": SummaryRow,
+    "correction": CorrectionRow,
+    "conversation": ConversationRow,
+    "message": MessageRow,
+    "note": NoteRow,
     "attachment": AttachmentRow,
-}  # fmt: skip
+}
 SKIPPED_TYPES = frozenset({"run", "action", PLUGIN_TYPE})  # exported for reading, not imported

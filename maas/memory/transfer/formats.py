@@ -172,9 +172,13 @@ def _message(body: dict[str, Any], where: str, number: str) -> ImportedMessage:
         raise import_error(where, "external_id must be text")
     digest = hashlib.sha256(f"{number}\0{conversation}\0{role}\0{content}".encode()).hexdigest()[:16]
     return ImportedMessage(
-        role, content, _time(body.get("at"), where), speaker, conversation,
+        role,
+        content,
+        _time(body.get("at"), where),
+        speaker,
+        conversation,
         clean(str(external_id))[:200] if external_id not in (None, "") else f"line-{number}-{digest}",
-    )  # fmt: skip
+    )
 
 
 def _name(body: dict[str, Any], field: str, where: str) -> str | None:
@@ -235,7 +239,10 @@ def _chatgpt_message(message: dict[str, Any], conversation: str, where: str) -> 
     if role is None or is_hidden or is_blank(content):
         return None
     body = {
-        "role": role, "content": content, "at": message.get("create_time"), "conversation": conversation[:200],
+        "role": role,
+        "content": content,
+        "at": message.get("create_time"),
+        "conversation": conversation[:200],
         "external_id": message.get("id"),
-    }  # fmt: skip
+    }
     return _message(body, f"{where}, message {str(message.get('id'))[:80]}", str(message.get("id")))

@@ -154,9 +154,13 @@ def read_staged(staged: BinaryIO) -> Iterator[RowBatch]:
     while head := staged.readline():
         table, where, length, rows, image, exported_user_id = json.loads(head)
         yield RowBatch(
-            table, where, length, staged.read(rows).decode(), staged.read(image) or None,
+            table,
+            where,
+            length,
+            staged.read(rows).decode(),
+            staged.read(image) or None,
             UUID(exported_user_id) if exported_user_id is not None else None,
-        )  # fmt: skip
+        )
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:

@@ -50,8 +50,10 @@ _NUMBER: frozenset[Class] = frozenset({"value", "number"})
 _BETWEEN: frozenset[Class] = frozenset({"article", "object", "name", "filler"})
 # Opening and closing words that say something together: "leave the budget alone".
 _SPLIT: tuple[tuple[Class, Class, Class], ...] = (
-    ("keep", "alone", "no"), ("light", "particle", "verb"), ("light_for_number", "number", "verb"),
-)  # fmt: skip
+    ("keep", "alone", "no"),
+    ("light", "particle", "verb"),
+    ("light_for_number", "number", "verb"),
+)
 _THINGS: frozenset[Class] = frozenset(
     {"article", "object", "name", "praise", "hold", "soft", "value", "old", "fits", "item"}
 )
@@ -165,9 +167,11 @@ def _next_item(tokens: Sequence[str], at: int, vocabulary: Vocabulary, values: _
     if time:
         return len(time), frozenset({"value"})
     named: tuple[tuple[Sequence[Words], Item], ...] = (
-        (values.number, _NUMBER), (values.name, frozenset({"name"})), (values.old, frozenset({"old"})),
+        (values.number, _NUMBER),
+        (values.name, frozenset({"name"})),
+        (values.old, frozenset({"old"})),
         (values.unit, frozenset({"unit"})),
-    )  # fmt: skip
+    )
     for known, item in named:
         if name := _starts_with(run, known):
             return len(name), item

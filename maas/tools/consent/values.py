@@ -20,14 +20,20 @@ _LATIN_NAME = re.compile("[a-z]+")
 _RUSSIAN_NAME = re.compile("[а-я]+")
 CURRENCIES = {
     "dollars": "$ usd dollar dollars bucks доллар доллара долларов долларах баксов бакса",
-    "euros": "€ eur euro euros евро", "pounds": "£ gbp pound pounds фунт фунта фунтов",
+    "euros": "€ eur euro euros евро",
+    "pounds": "£ gbp pound pounds фунт фунта фунтов",
     "rubles": "₽ rub ruble rubles roubles рубль рубля рублей рублях руб р",
-}  # fmt: skip
+}
 _CURRENCY_OF = {word: name for name, words in CURRENCIES.items() for word in words.split()}
 _DAYS = (
-    ("monday mon понедельник"), ("tuesday tue tues вторник"), ("wednesday wed среда"), ("thursday thu thurs четверг"),
-    ("friday fri пятница"), ("saturday sat суббота"), ("sunday sun воскресенье"),
-)  # fmt: skip
+    ("monday mon понедельник"),
+    ("tuesday tue tues вторник"),
+    ("wednesday wed среда"),
+    ("thursday thu thurs четверг"),
+    ("friday fri пятница"),
+    ("saturday sat суббота"),
+    ("sunday sun воскресенье"),
+)
 _DAY_FORMS = {"среда": "среду среды среде", "суббота": "субботу субботы", "пятница": "пятницу пятницы"}
 _DAY_OF = {
     word: number
@@ -36,9 +42,19 @@ _DAY_OF = {
     for word in (one, *_DAY_FORMS.get(one, "").split())
 }
 _MONTHS = (
-    "january января", "february февраля", "march марта", "april апреля", "may мая", "june июня", "july июля",
-    "august августа", "september сентября", "october октября", "november ноября", "december декабря",
-)  # fmt: skip
+    "january января",
+    "february февраля",
+    "march марта",
+    "april апреля",
+    "may мая",
+    "june июня",
+    "july июля",
+    "august августа",
+    "september сентября",
+    "october октября",
+    "november ноября",
+    "december декабря",
+)
 _ONES = (
     "zero ноль", "one один одного одному", "two два двух двум двоим", "three три трех трем троим",
     "four четыре четырех четырем", "five пять пяти пятерым", "six шесть шести", "seven семь семи",
@@ -48,10 +64,18 @@ _ONES = (
     "eighteen восемнадцать восемнадцати", "nineteen девятнадцать девятнадцати",
 )  # fmt: skip
 _TENS = (
-    "", "", "twenty двадцать двадцати", "thirty тридцать тридцати", "forty сорок сорока", "fifty пятьдесят пятидесяти",
-    "sixty шестьдесят шестидесяти", "seventy семьдесят семидесяти", "eighty восемьдесят восьмидесяти",
-    "ninety девяносто девяноста", "hundred сто ста",
-)  # fmt: skip
+    "",
+    "",
+    "twenty двадцать двадцати",
+    "thirty тридцать тридцати",
+    "forty сорок сорока",
+    "fifty пятьдесят пятидесяти",
+    "sixty шестьдесят шестидесяти",
+    "seventy семьдесят семидесяти",
+    "eighty восемьдесят восьмидесяти",
+    "ninety девяносто девяноста",
+    "hundred сто ста",
+)
 _SPELT = (  # longest first
     "shch=щ,zh=ж,kh=х,ts=ц,ch=ч,sh=ш,ya=я,yu=ю,yo=е,ye=е,iy=ий,yy=ый,a=а,b=б,v=в,g=г,d=д,e=е,z=з,i=и,j=й,k=к,l=л,m=м,"
     "n=н,o=о,p=п,r=р,s=с,t=т,u=у,f=ф,h=х,c=к,y=ы,x=кс,w=в,q=к"
@@ -190,9 +214,10 @@ def _dates(day: int, month: int) -> list[str]:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(day % 10 if day // 10 != 1 else 0, "th")
     ordinals = [str(day), f"{day}{ending}"]
     return [
-        f"{day}{ending}", f"{day} {russian}",
+        f"{day}{ending}",
+        f"{day} {russian}",
         *(form for one in ordinals for form in (f"{english} {one}", f"{one} {english}", f"{one} of {english}")),
-    ]  # fmt: skip
+    ]
 
 
 def _hours(hour: int, minute: int) -> list[str]:
@@ -203,8 +228,12 @@ def _hours(hour: int, minute: int) -> list[str]:
         return said
     for one in {hour, twelve}:
         said += [f"at {number}" for number in _numbers(one)]
-        said += [f"{before} {number}{after}" for number in _numbers(one) for before in ("в", "на")
-                 for after in ("", " часов", " часа")]  # fmt: skip
+        said += [
+            f"{before} {number}{after}"
+            for number in _numbers(one)
+            for before in ("в", "на")
+            for after in ("", " часов", " часа")
+        ]
     words = ("дня", "вечера") if hour >= 12 else ("утра",)
     said += [f"{number} {word}" for number in _numbers(twelve) for word in words]
     return [*said, f"{_ONES[twelve].split()[0]} {half}", f"{_ONES[twelve].split()[0]} oclock"]

@@ -93,9 +93,10 @@ def _vocabulary(verbs: tuple[str, ...], objects: tuple[str, ...]) -> Vocabulary:
         if " " not in phrase and kinds & decisive
     }
     long = tuple(
-        phrase for phrase, kinds in sorted(frozen.items())
+        phrase
+        for phrase, kinds in sorted(frozen.items())
         if " " not in phrase and len(phrase) >= MIN_TYPO_CHARS and kinds & decisive
-    )  # fmt: skip
+    )
     russian = tuple(phrase for phrase, kinds in frozen.items() if kinds == {"object"} and not phrase.isascii())
     return Vocabulary(frozen, shortened, long, russian)
 
@@ -117,6 +118,8 @@ def _is_one_off(word: str, known: str) -> bool:
         return False
     rest, other = word[start:], known[start:]
     return (
-        rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
+        rest[1:] == other[1:]
+        or rest[1:] == other
+        or rest == other[1:]
         or (len(rest) > 1 and rest[:2] == other[:2][::-1] and rest[2:] == other[2:])
-    )  # fmt: skip
+    )

@@ -234,33 +234,46 @@ PRAISE = phrases(
     "здорово; класс; круто; шикарно; чудесно; великолепно; идеально; отличная идея; хорошая идея; молодец; "
     "превосходно; классно; мне нравится; нравится; огонь; красота; прелестно; бомба; топ",
 )
-FILLERS = _every(
-    "thanks; thank you; thx; cheers; ty", "for; for your", "writing; drafting; preparing; checking; doing; "
-    "putting; setting; "
-    "asking; waiting; confirming; making; handling; composing; help; the help; work; all; everything; "
-    "the work; the draft",
-    "it; this; that; everything; ", "up; together; out; ",
-) | _every("спасибо; благодарю; спасибо большое; большое спасибо", "тебе; вам; ",
-    "большое; огромное; за помощь; за работу; "
-    "за труд; за текст; за письмо; за напоминание; за уточнение; за подготовку; за оперативность; что написал; "
-    "что подготовил; что спросил; что уточнил; ") | phrases(
-    "my friend; friend; pal; dude; guys; folks; team; anyway; in that case; cheers; bless you; if you would; "
-    "would you; now please; i read it through; i read it all; тебе; вам; дорогуша; ребята; коллега; коллеги; милый; "
-    "on second thought; on second thoughts; after all; hmm ok; please and thank you; if you please; at last; "
-    "finally; в таком виде; наконец; наконец то; на самом деле; значит; знаешь; короче; всё же; все же; все таки; "
-    "всё таки; давай ка; прямо так; вот так; в этом виде; если не сложно; если не трудно; будь ласка; "
-    "заранее спасибо; спасибочки; спасиб; пжл; пжста; плз; уж; please; pls; plz; thanks; thank you; "
-    "thank you very much; thanks a lot; thanks so much; many thanks; thx; ty; tysm; much appreciated; oh; ah; well; "
-    "um; uh; hmm; hm; so; just; then; now; right now; right away; straight away; at once; immediately; asap; "
-    "as soon as possible; quickly; already; really; actually; simply; kindly; you know; god; hell; heck; hey; hi; "
-    "man; bro; buddy; mate; dear; sir; assistant; bot; up; off; out; over; ready; im ready; all set; the; that; "
-    "this; those; these; with it; with that; with this; away; as planned; as proposed; as shown; as is; like that; "
-    "like this; пожалуйста; пож; плиз; пжлст; спасибо; спс; спасибо большое; большое спасибо; благодарю; ну; вот; "
-    "так; тогда; уже; же; то; прямо; прямо сейчас; сейчас; сразу; немедленно; поскорее; скорее; быстрее; быстро; "
-    "смело; спокойно; просто; ой; эм; хм; ох; бот; друг; дружище; дорогой; дорогая; бро; брат; ассистент; как есть; "
-    "как предложено; так и; вообще; совсем; вовсе; не стесняйся; не сомневайся; без сомнений; будь добр; "
-    "будь добра; будьте добры; будь другом; бери и",
-)  # fmt: skip
+FILLERS = (
+    _every(
+        "thanks; thank you; thx; cheers; ty",
+        "for; for your",
+        "writing; drafting; preparing; checking; doing; "
+        "putting; setting; "
+        "asking; waiting; confirming; making; handling; composing; help; the help; work; all; everything; "
+        "the work; the draft",
+        "it; this; that; everything; ",
+        "up; together; out; ",
+    )
+    | _every(
+        "спасибо; благодарю; спасибо большое; большое спасибо",
+        "тебе; вам; ",
+        "большое; огромное; за помощь; за работу; "
+        "за труд; за текст; за письмо; за напоминание; за уточнение; за подготовку; за оперативность; что написал; "
+        "что подготовил; что спросил; что уточнил; ",
+    )
+    | phrases(
+        "my friend; friend; pal; dude; guys; folks; team; anyway; in that case; cheers; bless you; if you would; "
+        "would you; now please; i read it through; i read it all; тебе; вам; дорогуша; ребята; коллега; "
+        "коллеги; милый; "
+        "on second thought; on second thoughts; after all; hmm ok; please and thank you; if you please; at last; "
+        "finally; в таком виде; наконец; наконец то; на самом деле; значит; знаешь; короче; всё же; все же; все таки; "
+        "всё таки; давай ка; прямо так; вот так; в этом виде; если не сложно; если не трудно; будь ласка; "
+        "заранее спасибо; спасибочки; спасиб; пжл; пжста; плз; уж; please; pls; plz; thanks; thank you; "
+        "thank you very much; thanks a lot; thanks so much; many thanks; thx; ty; tysm; much appreciated; oh; "
+        "ah; well; "
+        "um; uh; hmm; hm; so; just; then; now; right now; right away; straight away; at once; immediately; asap; "
+        "as soon as possible; quickly; already; really; actually; simply; kindly; you know; god; hell; heck; hey; hi; "
+        "man; bro; buddy; mate; dear; sir; assistant; bot; up; off; out; over; ready; im ready; all set; the; that; "
+        "this; those; these; with it; with that; with this; away; as planned; as proposed; as shown; as is; like that; "
+        "like this; пожалуйста; пож; плиз; пжлст; спасибо; спс; спасибо большое; большое спасибо; благодарю; ну; вот; "
+        "так; тогда; уже; же; то; прямо; прямо сейчас; сейчас; сразу; немедленно; поскорее; скорее; быстрее; быстро; "
+        "смело; спокойно; просто; ой; эм; хм; ох; бот; друг; дружище; дорогой; дорогая; бро; брат; ассистент; "
+        "как есть; "
+        "как предложено; так и; вообще; совсем; вовсе; не стесняйся; не сомневайся; без сомнений; будь добр; "
+        "будь добра; будьте добры; будь другом; бери и",
+    )
+)
 # Opens a sentence whose verb is the tool's.
 OPENERS = phrases(
     "u can; u may; you can just; u can just; you can go and; you could; youre free to; you are free to; lets just; "
@@ -276,8 +289,10 @@ ITEMS = phrases(
     "it; this; that; them; this one; that one; the thing; everything as is; его; ее; это; эту; этот; их; оно; "
     "вот это; его же; ее же; эти; данную; данное; данный; этого; этим; этой",
 )
-ARTICLES = phrases("the; this; that; my; our; a; an; these; those; эту; это; этот; эти; данную; данное; данный; "
-    "мою; мое; мой; наше; нашу; наш")  # fmt: skip
+ARTICLES = phrases(
+    "the; this; that; my; our; a; an; these; those; эту; это; этот; эти; данную; данное; данный; "
+    "мою; мое; мой; наше; нашу; наш"
+)
 PREPOSITIONS = phrases("to; at; for; in; on; with; of; в; на; до; для; к; с; по; о; об")
 # Before a number they tell when, or how long.
 TIMING = phrases("for; in; on; with; в; для; к; с; по; о; об")
@@ -287,9 +302,11 @@ SARCASM = phrases(
     "yeah right; yeah sure right; as if",
 )
 SIGNS: Mapping[str, str] = {
-    **dict.fromkeys("👍✅👌🆗💯☑✔", "yes"), **dict.fromkeys("👎❌🚫⛔🛑✖🙅", "no"),
-    **dict.fromkeys("🙏🙂😊😀😃😄😁😉🚀🎉❤☺🔥💪🤝🥳✨😎🫡👏🤗😍🙌", "filler"), "+": "yes",
-}  # fmt: skip
+    **dict.fromkeys("👍✅👌🆗💯☑✔", "yes"),
+    **dict.fromkeys("👎❌🚫⛔🛑✖🙅", "no"),
+    **dict.fromkeys("🙏🙂😊😀😃😄😁😉🚀🎉❤☺🔥💪🤝🥳✨😎🫡👏🤗😍🙌", "filler"),
+    "+": "yes",
+}
 # Refuses with the present value after it.
 KEEP_AT = phrases(
     "keep it at; leave it at; keep at; stay at; оставь на; оставим на; оставь; пусть остается; пусть будет",

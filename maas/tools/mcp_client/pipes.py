@@ -37,9 +37,12 @@ async def open_pipes(
     `on_error_line` gets that line. The program gets the SDK's default environment and its own. Raises OSError.
     """
     process = await anyio.open_process(
-        [program.command, *program.args], env=get_default_environment() | program.env, stderr=stderr,
-        cwd=program.cwd, start_new_session=True,
-    )  # fmt: skip
+        [program.command, *program.args],
+        env=get_default_environment() | program.env,
+        stderr=stderr,
+        cwd=program.cwd,
+        start_new_session=True,
+    )
     send, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     ours, receive = anyio.create_memory_object_stream[SessionMessage](0)
     is_written = anyio.Event()
@@ -103,9 +106,11 @@ async def _read(
 
 
 async def _write(
-    process: Process, receive: MemoryObjectReceiveStream[SessionMessage],
-    send: MemoryObjectSendStream[SessionMessage | Exception], is_written: anyio.Event,
-) -> None:  # fmt: skip
+    process: Process,
+    receive: MemoryObjectReceiveStream[SessionMessage],
+    send: MemoryObjectSendStream[SessionMessage | Exception],
+    is_written: anyio.Event,
+) -> None:
     assert process.stdin is not None
     try:
         async with receive:

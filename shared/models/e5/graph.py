@@ -57,9 +57,11 @@ class _Graph:
         scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12) / 127
         rounded = np.rint(matrix / scales[:, None]).astype(np.int8).T
         constants = [
-            self.constant(f"{name}.w", np.ascontiguousarray(rounded)), self.constant(f"{name}.s", scales), "",
+            self.constant(f"{name}.w", np.ascontiguousarray(rounded)),
+            self.constant(f"{name}.s", scales),
+            "",
             self.constant(f"{name}.b", self._weights.vector(f"{name}.b")),
-        ]  # fmt: skip
+        ]
         return self.node("DynamicQuantizeMatMul", [rows, *constants], f"{name}.product", {}, _CONTRIB)
 
     def normalize(self, rows: str, name: str, added: str | None = None) -> str:
@@ -77,23 +79,29 @@ class _Graph:
 
     def node(
         self, operator: str, inputs: Iterable[str], output: str, attributes: dict[str, int | float], domain: str = ""
-    ) -> str:  # fmt: skip
+    ) -> str:
         values = (_field(5, _attribute(name, value)) for name, value in attributes.items())
         names = (_field(1, one.encode()) for one in inputs)
         self._fields.append(
-            _field(1, *names, _field(2, output.encode()), _field(4, operator.encode()), *values,
-                   _field(7, domain.encode()))
-        )  # fmt: skip
+            _field(
+                1, *names, _field(2, output.encode()), _field(4, operator.encode()), *values, _field(7, domain.encode())
+            )
+        )
         return output
 
     def to_bytes(self) -> bytes:
         width = self._weights.width
         graph = _field(
-            7, *self._fields, _field(2, b"e5"), _field(11, _tensor_type(INPUT, 1, None, width)),
+            7,
+            *self._fields,
+            _field(2, b"e5"),
+            _field(11, _tensor_type(INPUT, 1, None, width)),
             _field(12, _tensor_type(OUTPUT, 1, width)),
-        )  # fmt: skip
-        operators = (_field(8, _field(1, domain), _number(2, version)) for domain, version in
-                     ((b"", _OPSET), (_CONTRIB.encode(), 1)))  # fmt: skip
+        )
+        operators = (
+            _field(8, _field(1, domain), _number(2, version))
+            for domain, version in ((b"", _OPSET), (_CONTRIB.encode(), 1))
+        )
         return b"".join((_number(1, _IR_VERSION), graph, *operators))
 
 

@@ -174,9 +174,16 @@ class _Lead(BaseModel):
     def shown(self, phones: Mapping[int, str]) -> CrmLead:
         phone = phones.get(self.contact_id) if self.contact_id is not None else None
         return CrmLead(
-            self.id, self.name, self.pipeline_id, self.status_id, self.price, phone, self.created_at, self.updated_at,
+            self.id,
+            self.name,
+            self.pipeline_id,
+            self.status_id,
+            self.price,
+            phone,
+            self.created_at,
+            self.updated_at,
             self.is_deleted,
-        )  # fmt: skip
+        )
 
 
 def _one_lead(body: Any) -> _Lead | None:

@@ -29,13 +29,25 @@ DAYS_A_REQUEST = 31
 MAX_ROWS = 200_000
 ZERO_DECIMAL = frozenset({"CLP", "COP", "CRC", "HUF", "ISK", "IDR", "JPY", "KRW", "PYG", "TWD", "VND"})
 _COPIED = (
-    "targeting", "optimization_goal", "billing_event", "promoted_object", "destination_type", "bid_strategy",
+    "targeting",
+    "optimization_goal",
+    "billing_event",
+    "promoted_object",
+    "destination_type",
+    "bid_strategy",
     "bid_amount",
-)  # fmt: skip
+)
 _FIGURES = (
-    "spend", "impressions", "clicks", "actions", "video_play_actions", "video_p25_watched_actions",
-    "video_p50_watched_actions", "video_p75_watched_actions", "video_p95_watched_actions",
-)  # fmt: skip
+    "spend",
+    "impressions",
+    "clicks",
+    "actions",
+    "video_play_actions",
+    "video_p25_watched_actions",
+    "video_p50_watched_actions",
+    "video_p75_watched_actions",
+    "video_p95_watched_actions",
+)
 _ID = re.compile(r"[A-Za-z0-9_]{1,64}")
 B = TypeVar("B", bound=BaseModel)
 
@@ -149,11 +161,16 @@ class FacebookClient:
         fields = ("id", "adset_id", "campaign_id", "name", "status", "effective_status", "creative{id}")
         return [
             Ad(
-                one.id, one.adset_id, one.campaign_id, one.name, one.status, one.effective_status,
+                one.id,
+                one.adset_id,
+                one.campaign_id,
+                one.name,
+                one.status,
+                one.effective_status,
                 one.creative.id if one.creative else None,
             )
             for one in await self._list(f"{self._path(parent_fb_id)}/ads", replies.Ad, fields)
-        ]  # fmt: skip
+        ]
 
     async def insights(
         self, parent_fb_id: str, level: Level, since: date, until: date, by_day: bool = False
@@ -197,9 +214,14 @@ class FacebookClient:
         return await self._service.write("POST", f"{self._path(account_fb_id)}/ads", replies.created_id, form=form)
 
     async def create_adset(
-        self, account_fb_id: str, campaign_fb_id: str, name: str, daily_budget_minor: int, template_adset_fb_id: str,
+        self,
+        account_fb_id: str,
+        campaign_fb_id: str,
+        name: str,
+        daily_budget_minor: int,
+        template_adset_fb_id: str,
         status: Status = "ACTIVE",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Create an ad set with the audience and the goal of another one, and return its id."""
         template = await self._object(template_adset_fb_id, replies.Template, _COPIED)
         form = {"name": name, "campaign_id": campaign_fb_id, "daily_budget": str(daily_budget_minor), "status": status}
@@ -217,9 +239,13 @@ class FacebookClient:
         return await self._service.read(self._path(fb_id), model.model_validate, params=params)
 
     async def _list(
-        self, path: str, model: type[B], fields: Sequence[str], more: Sequence[tuple[str, str]] = (),
+        self,
+        path: str,
+        model: type[B],
+        fields: Sequence[str],
+        more: Sequence[tuple[str, str]] = (),
         a_page: int = OBJECTS_A_PAGE,
-    ) -> list[B]:  # fmt: skip
+    ) -> list[B]:
         """Return the objects of all pages. `paging.next` holds the token: only whether it is there matters."""
         params = [("fields", ",".join(fields)), ("limit", str(a_page)), *more]
         found: list[B] = []

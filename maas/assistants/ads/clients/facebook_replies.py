@@ -20,9 +20,14 @@ from shared.vendors.service import Count, Name, Refusal, refusal_of_status
 # One lead comes back under several of these types; the first one that is there counts. `lead` is the sum of leads by
 # forms and on sites; started conversations count where an ad has no leads of any other kind.
 LEAD_TYPES = (
-    "lead", "onsite_conversion.lead_grouped", "leadgen_grouped", "offsite_conversion.fb_pixel_lead", "onsite_web_lead",
-    "omni_lead", "onsite_conversion.messaging_conversation_started_7d",
-)  # fmt: skip
+    "lead",
+    "onsite_conversion.lead_grouped",
+    "leadgen_grouped",
+    "offsite_conversion.fb_pixel_lead",
+    "onsite_web_lead",
+    "omni_lead",
+    "onsite_conversion.messaging_conversation_started_7d",
+)
 _RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
 _TOKEN_CODES = frozenset({102, 190, 463, 467})
 M = TypeVar("M")

@@ -36,8 +36,12 @@ from shared.errors import MaasError
 ASSISTANT = "ads"  # answers if a request names none
 ORCHESTRATOR = "MetaOrchestrator"  # the agent of an answer under `meta_tools`
 STREAMED = (
-    EventType.TEXT, EventType.TOOL_START, EventType.TOOL_RESULT, EventType.APPROVAL_REQUIRED, EventType.LAYER,
-)  # fmt: skip
+    EventType.TEXT,
+    EventType.TOOL_START,
+    EventType.TOOL_RESULT,
+    EventType.APPROVAL_REQUIRED,
+    EventType.LAYER,
+)
 
 
 class BrainBody(RequestBody):
@@ -126,9 +130,15 @@ async def _read_message(request: Request) -> Submission:
     # A repeated request must name the conversation that its first one opened.
     opened = uuid4() if key is None else uuid5(NAMESPACE_URL, f"{caller} {user_id} {key}")
     return Submission(
-        user_id=user_id, query=body.message, assistant=body.assistant, conversation_id=body.conversation_id or opened,
-        metadata=run_metadata(account, body.debug_layers), caller=caller, idempotency_key=key, mode=body.mode,
-    )  # fmt: skip
+        user_id=user_id,
+        query=body.message,
+        assistant=body.assistant,
+        conversation_id=body.conversation_id or opened,
+        metadata=run_metadata(account, body.debug_layers),
+        caller=caller,
+        idempotency_key=key,
+        mode=body.mode,
+    )
 
 
 async def read_own_account(
@@ -168,9 +178,7 @@ async def answer_when_finished(request: Request, run_id: UUID) -> Response:
     return json_response(await _to_answer(state.db, completion))
 
 
-async def stream_answer(
-    state: AppState, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S
-) -> AsyncGenerator[str, None]:  # fmt: skip
+async def stream_answer(state: AppState, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S) -> AsyncGenerator[str, None]:
     """Yield the events of a run, each as one line of JSON with its `type`; the last is `done` or `error`."""
     first = Page(Cursor(), ())
     async with aclosing(watch(state.event_stream, state.run_watcher, run_id, first, keep_alive_s)) as pages:

@@ -94,13 +94,17 @@ async def post_telegram_chat(request: Request) -> Response:
     user_id = known or await get_or_create_user(state.db, body.telegram_chat_id, TELEGRAM)
     await note_user(request, user_id)
     account = await read_own_account(state.db, user_id, None, body.ad_account_id)
-    conversation_id = await open_chat_conversation(
-        state.db, body.telegram_chat_id, user_id, body.assistant, account
-    )  # fmt: skip
+    conversation_id = await open_chat_conversation(state.db, body.telegram_chat_id, user_id, body.assistant, account)
     submission = Submission(
-        user_id=user_id, query=body.message, assistant=body.assistant, conversation_id=conversation_id,
-        metadata=run_metadata(account), source=TELEGRAM, caller=principal.name, idempotency_key=key,
-    )  # fmt: skip
+        user_id=user_id,
+        query=body.message,
+        assistant=body.assistant,
+        conversation_id=conversation_id,
+        metadata=run_metadata(account),
+        source=TELEGRAM,
+        caller=principal.name,
+        idempotency_key=key,
+    )
     return await answer_when_finished(request, await submit(request, submission))
 
 
@@ -147,7 +151,11 @@ async def _read_status(request: Request, chat_id: str, assistant: str) -> Telegr
     if user_id is None or row is None:
         raise MaasError("not_found", _UNKNOWN)
     return TelegramStatus(
-        telegram_chat_id=chat_id, conversation_id=row["id"], mode=cast(Mode, row["mode"]),
-        is_processing=row["is_processing"], message_count=row["message_count"], last_agent=row["last_agent"],
+        telegram_chat_id=chat_id,
+        conversation_id=row["id"],
+        mode=cast(Mode, row["mode"]),
+        is_processing=row["is_processing"],
+        message_count=row["message_count"],
+        last_agent=row["last_agent"],
         last_domain=row["last_domain"],
-    )  # fmt: skip
+    )

@@ -15,7 +15,7 @@ from maas.assistants.ads.tools.arguments import (
     Money,
     minor_of,
     money,
-)  # fmt: skip
+)
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_ADSET,
@@ -54,46 +54,66 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         return {"verified": budget == data["daily_budget"], "daily_budget": budget}
 
     @tool(
-        name="pauseCampaign", domain=DOMAIN, effect="dangerous", needs="connected", wording=PAUSE_CAMPAIGN,
+        name="pauseCampaign",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        wording=PAUSE_CAMPAIGN,
         preview=previews.campaign_pause,
         verify=verify_status,
-    )  # fmt: skip
+    )
     async def pause_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
         """Pause a campaign: all its ads stop."""
         return await _set_campaign(tree_of(db, vendors, context), arguments, "PAUSED")
 
     @tool(
-        name="resumeCampaign", domain=DOMAIN, effect="write", needs="connected", wording=RESUME_CAMPAIGN,
+        name="resumeCampaign",
+        domain=DOMAIN,
+        effect="write",
+        needs="connected",
+        wording=RESUME_CAMPAIGN,
         preview=previews.campaign_start,
         verify=verify_status,
-    )  # fmt: skip
+    )
     async def resume_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
         """Resume a paused campaign: its ads run again and spend money."""
         return await _set_campaign(tree_of(db, vendors, context), arguments, "ACTIVE")
 
     @tool(
-        name="pauseAdSet", domain=DOMAIN, effect="dangerous", needs="connected", wording=PAUSE_ADSET,
+        name="pauseAdSet",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        wording=PAUSE_ADSET,
         preview=previews.adset_pause,
         verify=verify_status,
-    )  # fmt: skip
+    )
     async def pause_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
         """Pause an ad set: all its ads stop."""
         return await _set_adset(tree_of(db, vendors, context), arguments, "PAUSED")
 
     @tool(
-        name="resumeAdSet", domain=DOMAIN, effect="write", needs="connected", wording=RESUME_ADSET,
+        name="resumeAdSet",
+        domain=DOMAIN,
+        effect="write",
+        needs="connected",
+        wording=RESUME_ADSET,
         preview=previews.adset_start,
         verify=verify_status,
-    )  # fmt: skip
+    )
     async def resume_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
         """Resume a paused ad set: its ads run again and spend money."""
         return await _set_adset(tree_of(db, vendors, context), arguments, "ACTIVE")
 
     @tool(
-        name="updateBudget", domain=DOMAIN, effect="dangerous", needs="connected", wording=SET_BUDGET,
+        name="updateBudget",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        wording=SET_BUDGET,
         preview=previews.adset_budget,
         verify=verify_budget,
-    )  # fmt: skip
+    )
     async def update_budget(arguments: BudgetArguments, context: ToolContext) -> Any:
         """Set the daily budget of an ad set, in the currency of the ad account."""
         tree = tree_of(db, vendors, context)

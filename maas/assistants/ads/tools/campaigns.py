@@ -21,7 +21,7 @@ from maas.assistants.ads.tools.arguments import (
     money,
     period_of,
     versus_target,
-)  # fmt: skip
+)
 from maas.assistants.ads.tools.campaign_changes import make_campaign_changes
 from maas.assistants.ads.tools.roi import make_roi_tools
 from maas.assistants.ads.vendors import Vendors
@@ -76,9 +76,12 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = await period_of(db, arguments, context, "last_7d")
         fb_id = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
         campaigns, (adsets, ads), of_campaign, of_adsets, of_ads = await together(
-            tree.campaigns(), tree.ads(fb_id), tree.figures("campaign", period, fb_id),
-            tree.figures("adset", period, fb_id), tree.figures("ad", period, fb_id),
-        )  # fmt: skip
+            tree.campaigns(),
+            tree.ads(fb_id),
+            tree.figures("campaign", period, fb_id),
+            tree.figures("adset", period, fb_id),
+            tree.figures("ad", period, fb_id),
+        )
         targets = await _targets(tree)
         campaign = [_campaign(one, of_campaign.get(fb_id, Figures()), tree) for one in campaigns if one.fb_id == fb_id]
         of_sets = _largest([(one, of_adsets.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
@@ -86,9 +89,12 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         of_shown = _largest([(one, of_ads.get(one.fb_id, Figures())) for one in ads], arguments.limit)
         shown_ads = [_ad(one, of) for one, of in of_shown]
         data = _head(period, tree) | {
-            "campaign": campaign[0] if campaign else None, "adsets_count": len(adsets), "adsets": sets,
-            "ads_count": len(ads), "ads": shown_ads,
-        }  # fmt: skip
+            "campaign": campaign[0] if campaign else None,
+            "adsets_count": len(adsets),
+            "adsets": sets,
+            "ads_count": len(ads),
+            "ads": shown_ads,
+        }
         return ToolAnswer(data, entities([*campaign, *sets, *shown_ads]))
 
     @tool(name="getAdSets", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
@@ -150,17 +156,25 @@ def _largest(pairs: Sequence[tuple[Any, Figures]], limit: int) -> list[tuple[Any
 
 def _campaign(one: Campaign, figures: Figures, tree: AdTree) -> dict[str, Any]:
     return {
-        "id": one.fb_id, "name": one.name, "status": one.status, "effective_status": one.effective_status,
-        "objective": one.objective, "daily_budget": money(one.daily_budget_minor, tree.account.currency),
-    } | figures.shown()  # fmt: skip
+        "id": one.fb_id,
+        "name": one.name,
+        "status": one.status,
+        "effective_status": one.effective_status,
+        "objective": one.objective,
+        "daily_budget": money(one.daily_budget_minor, tree.account.currency),
+    } | figures.shown()
 
 
 def _adset(one: AdSet, figures: Figures, tree: AdTree, targets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     currency = tree.account.currency
     shown = {
-        "id": one.fb_id, "name": one.name, "status": one.status, "effective_status": one.effective_status,
-        "campaign_id": one.campaign_fb_id, "daily_budget": money(one.daily_budget_minor, currency),
-    } | figures.shown()  # fmt: skip
+        "id": one.fb_id,
+        "name": one.name,
+        "status": one.status,
+        "effective_status": one.effective_status,
+        "campaign_id": one.campaign_fb_id,
+        "daily_budget": money(one.daily_budget_minor, currency),
+    } | figures.shown()
     if (target := targets.get(one.fb_id)) is not None:
         value: Decimal | None = cpl(figures.spend, figures.leads)
         shown |= {"direction": target["direction"]}

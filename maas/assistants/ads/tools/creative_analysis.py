@@ -59,9 +59,13 @@ def make_creative_analysis(deps: Deps) -> list[Tool]:
         return {"verified": bool(rows) and rows[0]["score"] == data["score"]}
 
     @tool(
-        name="triggerCreativeAnalysis", domain=DOMAIN, effect="write", needs="data",
-        reason="A model reads the creative's transcript and figures, which costs a model call", verify=verify_analysis,
-    )  # fmt: skip
+        name="triggerCreativeAnalysis",
+        domain=DOMAIN,
+        effect="write",
+        needs="data",
+        reason="A model reads the creative's transcript and figures, which costs a model call",
+        verify=verify_analysis,
+    )
     async def trigger_creative_analysis(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Have a model analyse a creative: score of 0 to 100, verdict, recommendations. The analysis is stored."""
         creative = await find_creative(db, context, arguments.creative_id)
@@ -92,9 +96,13 @@ async def _analysis_request(db: Database, context: ToolContext, creative: Mappin
     prompt = (await read_prompts(db, ANALYST, language=await context.prompt_language()))[ANALYST]
     text = f"<creative>\n{tag_safe_json(shown, is_sorted=True)}\n</creative>"
     return Request(
-        role="FinalResponder", system=prompt.text, messages=(Message("user", text),), json_schema=_SCHEMA,
-        temperature=0.3, max_tokens=1500,
-    )  # fmt: skip
+        role="FinalResponder",
+        system=prompt.text,
+        messages=(Message("user", text),),
+        json_schema=_SCHEMA,
+        temperature=0.3,
+        max_tokens=1500,
+    )
 
 
 def _read_analysis(text: str) -> Analysis:

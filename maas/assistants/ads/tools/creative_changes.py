@@ -62,17 +62,27 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         return Preview(f"{title_of(creative)} → {direction['name']}")
 
     @tool(
-        name="launchCreative", domain=DOMAIN, effect="dangerous", needs="connected",
-        wording=LAUNCH_CREATIVE, verify=verify_launch, preview=preview_launch,
-    )  # fmt: skip
+        name="launchCreative",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        wording=LAUNCH_CREATIVE,
+        verify=verify_launch,
+        preview=preview_launch,
+    )
     async def launch_creative(arguments: LaunchArguments, context: ToolContext) -> Any:
         """Launch a creative into a direction: a new ad in the direction's ad set."""
         return await _launch(db, tree_of(db, vendors, context), context, arguments)
 
     @tool(
-        name="pauseCreative", domain=DOMAIN, effect="dangerous", needs="connected",
-        wording=PAUSE_CREATIVE, verify=verify_pause, preview=Previews(db, vendors).creative,
-    )  # fmt: skip
+        name="pauseCreative",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        wording=PAUSE_CREATIVE,
+        verify=verify_pause,
+        preview=Previews(db, vendors).creative,
+    )
     async def pause_creative(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Pause all ads that show a creative."""
         return await _pause_all(db, tree_of(db, vendors, context), context, arguments.creative_id)
@@ -92,9 +102,16 @@ async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: L
     with vendor_errors():
         ad_id = await tree.facebook.create_ad(tree.account.fb_id, adset["fb_id"], creative["fb_creative_id"], name)
     await db.rows(
-        queries.keep_launched_ad, context.user_id, tree.account.id, adset["fb_id"], ad_id, name, "ACTIVE",
-        creative["id"], direction["id"],
-    )  # fmt: skip
+        queries.keep_launched_ad,
+        context.user_id,
+        tree.account.id,
+        adset["fb_id"],
+        ad_id,
+        name,
+        "ACTIVE",
+        creative["id"],
+        direction["id"],
+    )
     data = {"ad_id": ad_id, "ad_name": mask_phones(name), "creative": name_of(creative)}
     data |= {"direction": {"id": str(direction["id"]), "name": direction["name"]}, "status": "ACTIVE"}
     return ToolAnswer(data, entities={str(mask_phones(name)): ad_id})

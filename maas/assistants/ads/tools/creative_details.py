@@ -19,7 +19,7 @@ from maas.assistants.ads.creatives import (
     recommend,
     title_of,
     video,
-)  # fmt: skip
+)
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phones
@@ -150,11 +150,13 @@ def make_creative_records(deps: Deps) -> list[Tool]:
         rows = await db.rows(queries.creative_risks, context.user_id, account.id, creative_id, arguments.limit)
         scores = [
             {
-                **name_of(row), "risk_score": row["risk_score"], "factors": row["factors"],
+                **name_of(row),
+                "risk_score": row["risk_score"],
+                "factors": row["factors"],
                 "scored_at": _moment(row["scored_at"], account.timezone),
             }
             for row in rows
-        ]  # fmt: skip
+        ]
         return ToolAnswer({"scores": scores}, entities=entities(scores, "title"))
 
     @tool(name="getCreativeTests", domain=DOMAIN, effect="read", needs="data")
@@ -166,14 +168,19 @@ def make_creative_records(deps: Deps) -> list[Tool]:
         )
         tests = [
             {
-                "id": str(row["id"]), "creative_id": str(row["creative_id"]), "title": title_of(row),
-                "status": row["status"], "direction": row["direction"],
-                "daily_budget": money(row["budget_minor"], account.currency), "currency": account.currency,
+                "id": str(row["id"]),
+                "creative_id": str(row["creative_id"]),
+                "title": title_of(row),
+                "status": row["status"],
+                "direction": row["direction"],
+                "daily_budget": money(row["budget_minor"], account.currency),
+                "currency": account.currency,
                 "started_at": _moment(row["started_at"], account.timezone),
-                "stopped_at": _moment(row["stopped_at"], account.timezone), "result": row["result"],
+                "stopped_at": _moment(row["stopped_at"], account.timezone),
+                "result": row["result"],
             }
             for row in rows
-        ]  # fmt: skip
+        ]
         named = [{"id": one["id"], "name": f"test of {one['title']}"} for one in tests]
         return ToolAnswer({"count": rows[0]["total"] if rows else 0, "tests": tests}, entities=entities(named))
 
@@ -190,9 +197,14 @@ async def _id_of(db: Database, reference: str | None, context: ToolContext) -> U
 
 def _ad(row: queries.CreativeAdsRow) -> dict[str, Any]:
     return {
-        "id": str(row["id"]), "name": mask_phones(row["name"]), "status": row["status"], "adset": row["adset"],
-        "adset_status": row["adset_status"], "campaign": row["campaign"], "direction": row["direction"],
-    }  # fmt: skip
+        "id": str(row["id"]),
+        "name": mask_phones(row["name"]),
+        "status": row["status"],
+        "adset": row["adset"],
+        "adset_status": row["adset_status"],
+        "campaign": row["campaign"],
+        "direction": row["direction"],
+    }
 
 
 def _day(row: queries.CreativeDaysRow, *, is_video: bool) -> dict[str, Any]:

@@ -63,17 +63,26 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         return {"verified": status == "PAUSED", "status": status}
 
     @tool(
-        name="startCreativeTest", domain=DOMAIN, effect="dangerous", needs="connected",
-        wording=START_TEST, verify=verify_start, preview=Previews(db, vendors).creative,
-    )  # fmt: skip
+        name="startCreativeTest",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        wording=START_TEST,
+        verify=verify_start,
+        preview=Previews(db, vendors).creative,
+    )
     async def start_creative_test(arguments: StartTestArguments, context: ToolContext) -> Any:
         """Start a test of a creative: an ad set of its own with a budget of about 20 dollars a day."""
         return await _start(db, tree_of(db, vendors, context), context, arguments)
 
     @tool(
-        name="stopCreativeTest", domain=DOMAIN, effect="write", needs="connected",
-        wording=STOP_TEST, verify=verify_stop,
-    )  # fmt: skip
+        name="stopCreativeTest",
+        domain=DOMAIN,
+        effect="write",
+        needs="connected",
+        wording=STOP_TEST,
+        verify=verify_stop,
+    )
     async def stop_creative_test(arguments: StopTestArguments, context: ToolContext) -> Any:
         """Stop a running test and store what it has shown."""
         test_id = as_uuid(arguments.test_id)
@@ -131,9 +140,14 @@ def _budget(asked: Decimal | None, currency: str) -> tuple[int, Decimal | None]:
 
 
 async def _create(
-    db: Database, tree: AdTree, context: ToolContext, creative: queries.FindCreativesRow,
-    adset: queries.AdsAdsetRow, budget: int, test_id: UUID,
-) -> tuple[str, str]:  # fmt: skip
+    db: Database,
+    tree: AdTree,
+    context: ToolContext,
+    creative: queries.FindCreativesRow,
+    adset: queries.AdsAdsetRow,
+    budget: int,
+    test_id: UUID,
+) -> tuple[str, str]:
     """Create the ad set and the ad of a test. A failure that is sure ends the test; its ad set, if any, is paused."""
     account, name = tree.account.fb_id, f"Test: {title_of(creative)}"
     adset_id = None

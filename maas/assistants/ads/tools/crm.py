@@ -28,9 +28,11 @@ _QUALITY = {
     name: DEFINITIONS[name] for name in ("qualified_leads_crm", "qualified_leads_engaged", "crm_qualification_rate")
 }
 _FUNNEL = {
-    "engaged": DEFINITIONS["qualified_leads_engaged"], "qualified_crm": DEFINITIONS["qualified_leads_crm"],
-    "paid": "leads with a revenue", "stages": "where the leads are now",
-}  # fmt: skip
+    "engaged": DEFINITIONS["qualified_leads_engaged"],
+    "qualified_crm": DEFINITIONS["qualified_leads_crm"],
+    "paid": "leads with a revenue",
+    "stages": "where the leads are now",
+}
 TEMPERATURES = "hot: 4 or more messages and one in 24 hours; warm: 2 or more messages, or one in 7 days; cold: others"
 
 
@@ -62,13 +64,16 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         args = account.user_id, account.id, period.start, period.end, *wanted
         counts, rows = await together(
             db.row(queries.ads_count_leads, *args), db.rows(queries.ads_leads, *args, arguments.limit)
-        )  # fmt: skip
+        )
         items = [_lead(row, account.timezone) for row in rows]
         data = {
-            "period": period.shown(), **counts, "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
+            "period": period.shown(),
+            **counts,
+            "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
             "currency": account.currency,
-            "temperatures": TEMPERATURES, "leads": items,
-        }  # fmt: skip
+            "temperatures": TEMPERATURES,
+            "leads": items,
+        }
         return ToolAnswer(data, entities(items))
 
     @tool(name="getLeadDetails", domain=DOMAIN, effect="read", needs="data")
@@ -80,12 +85,15 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         if row is None:
             raise ToolFailure(NO_LEAD)
         lead = _lead(row, account.timezone) | {
-            "crm_id": row["crm_lead_id"], "pipeline_id": row["pipeline_id"], "direction": row["direction"],
+            "crm_id": row["crm_lead_id"],
+            "pipeline_id": row["pipeline_id"],
+            "direction": row["direction"],
             "direction_id": str(row["direction_id"]) if row["direction_id"] else None,
-            "reached_key_stage": row["reached_key_stage"], "messages_to_lead": int(row["messages_out"] or 0),
+            "reached_key_stage": row["reached_key_stage"],
+            "messages_to_lead": int(row["messages_out"] or 0),
             "summary": shorten(mask_phones(row["summary"]) or "", MAX_SUMMARY_CHARS) or None,
             "updated_at": row["updated_at"].astimezone(account.timezone).isoformat(timespec="seconds"),
-        }  # fmt: skip
+        }
         named = {one: lead[f"{one}_id"] for one in ("creative", "direction") if lead[f"{one}_id"]}
         data = {"lead": lead, "currency": account.currency, "temperatures": TEMPERATURES}
         return ToolAnswer(data, entities([lead]) | {str(lead[one]): entity_id for one, entity_id in named.items()})
@@ -101,17 +109,24 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         counts = [row[name] for name in names]
         steps = [
             {
-                "step": name, "count": count, "percent_of_leads": rounded(rate(count, counts[0])),
+                "step": name,
+                "count": count,
+                "percent_of_leads": rounded(rate(count, counts[0])),
                 "percent_of_step_before": rounded(rate(count, before)),
             }
             for name, count, before in zip(names, counts, [counts[0], *counts], strict=False)
-        ]  # fmt: skip
+        ]
         data = {
-            "period": period.shown(), "count": row["leads"], "count_all_time": row["leads_all_time"],
-            "empty_in_period": row["leads"] == 0 < row["leads_all_time"], "revenue": rounded(row["revenue"]),
-            "currency": account.currency, "steps": steps, "pipelines": _pipelines(stages, row["leads"]),
+            "period": period.shown(),
+            "count": row["leads"],
+            "count_all_time": row["leads_all_time"],
+            "empty_in_period": row["leads"] == 0 < row["leads_all_time"],
+            "revenue": rounded(row["revenue"]),
+            "currency": account.currency,
+            "steps": steps,
+            "pipelines": _pipelines(stages, row["leads"]),
             "definitions": _FUNNEL,
-        }  # fmt: skip
+        }
         return ToolAnswer(data)
 
     @tool(name="getSalesQuality", domain=DOMAIN, effect="read")
@@ -127,18 +142,24 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         count, count_all_time = row["qualified_crm"], row["qualified_crm_all_time"]
         data = {
             "period": period.shown(),
-            "count": count, "count_all_time": count_all_time, "empty_in_period": count == 0 < count_all_time,
-            "leads": row["leads"], "leads_all_time": row["leads_all_time"],
-            "qualified_leads_crm": count, "qualified_leads_crm_all_time": count_all_time,
-            "qualified_leads_engaged": row["engaged"], "qualified_leads_engaged_all_time": row["engaged_all_time"],
+            "count": count,
+            "count_all_time": count_all_time,
+            "empty_in_period": count == 0 < count_all_time,
+            "leads": row["leads"],
+            "leads_all_time": row["leads_all_time"],
+            "qualified_leads_crm": count,
+            "qualified_leads_crm_all_time": count_all_time,
+            "qualified_leads_engaged": row["engaged"],
+            "qualified_leads_engaged_all_time": row["engaged_all_time"],
             "leads_with_2_messages": row["with_messages"],
             "leads_with_2_messages_all_time": row["with_messages_all_time"],
             "leads_in_key_stage": row["key_stage"],
             "crm_qualification_rate": rounded(rate(count, row["leads"])),
             "crm_qualification_rate_all_time": rounded(rate(count_all_time, row["leads_all_time"])),
-            "revenue": rounded(row["revenue"]), "currency": account.currency,
+            "revenue": rounded(row["revenue"]),
+            "currency": account.currency,
             "definitions": _QUALITY,
-        }  # fmt: skip
+        }
         return ToolAnswer(data)
 
     return [get_leads, get_lead_details, get_funnel_stats, get_sales_quality, *make_stage_tools(deps, vendors)]
@@ -147,24 +168,37 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 def _lead(row: queries.AdsLeadsRow | queries.AdsLeadRow, zone: ZoneInfo) -> dict[str, Any]:
     last = row["last_message_at"]
     return {
-        "id": str(row["id"]), "name": mask_phones(row["name"]), "phone": mask_phone(row["phone"]),
-        "stage": row["stage"], "stage_id": row["stage_id"], "pipeline": row["pipeline"],
-        "temperature": row["temperature"], "is_qualified": row["is_qualified"], "is_engaged": row["is_engaged"],
+        "id": str(row["id"]),
+        "name": mask_phones(row["name"]),
+        "phone": mask_phone(row["phone"]),
+        "stage": row["stage"],
+        "stage_id": row["stage_id"],
+        "pipeline": row["pipeline"],
+        "temperature": row["temperature"],
+        "is_qualified": row["is_qualified"],
+        "is_engaged": row["is_engaged"],
         "messages": row["messages_in"],
         "last_message_at": None if last is None else last.astimezone(zone).isoformat(timespec="seconds"),
-        "revenue": rounded(row["revenue"]), "creative": row["creative"],
+        "revenue": rounded(row["revenue"]),
+        "creative": row["creative"],
         "creative_id": str(row["creative_id"]) if row["creative_id"] else None,
         "created_at": row["created_at"].astimezone(zone).isoformat(timespec="seconds"),
-    }  # fmt: skip
+    }
 
 
 def _pipelines(stages: list[queries.AdsStageCountsRow], leads: int) -> list[dict[str, Any]]:
     """The stages of each pipeline in their order; `name` is None for those that the CRM has not named yet."""
     found: defaultdict[tuple[str | None, str | None], list[dict[str, Any]]] = defaultdict(list)
     for row in stages:
-        found[row["pipeline_id"], row["pipeline_name"]].append({
-            "id": row["stage_id"], "name": row["name"], "count": row["leads"],
-            "percent_of_leads": rounded(rate(row["leads"], leads)), "qualified_leads_engaged": row["engaged"],
-            "qualified_leads_crm": row["qualified"], "revenue": rounded(row["revenue"]),
-        })  # fmt: skip
+        found[row["pipeline_id"], row["pipeline_name"]].append(
+            {
+                "id": row["stage_id"],
+                "name": row["name"],
+                "count": row["leads"],
+                "percent_of_leads": rounded(rate(row["leads"], leads)),
+                "qualified_leads_engaged": row["engaged"],
+                "qualified_leads_crm": row["qualified"],
+                "revenue": rounded(row["revenue"]),
+            }
+        )
     return [{"id": key[0], "name": key[1], "stages": items} for key, items in found.items()]

@@ -67,22 +67,36 @@ def make_dialog_analysis(deps: Deps) -> list[Tool]:
             raise ToolFailure("this dialogue has no messages yet")
         prompt = (await read_prompts(db, ANALYST, language=await context.prompt_language()))[ANALYST]
         request = Request(
-            role="FinalResponder", system=prompt.text, json_schema=_SCHEMA, temperature=0.3, max_tokens=1500,
+            role="FinalResponder",
+            system=prompt.text,
+            json_schema=_SCHEMA,
+            temperature=0.3,
+            max_tokens=1500,
             messages=(Message("user", f"<dialog>\n{tag_safe_json(messages)}\n</dialog>"),),
-        )  # fmt: skip
+        )
         analysis = _read_analysis((await context.ask(request, timeout=ANALYSIS_TIMEOUT_S)).text)
         summary = mask_phones(analysis.summary) or ""
         advice = [mask_phones(one) or "" for one in analysis.recommendations]
         await db.rows(
-            queries.ads_keep_summary, account.user_id, account.id, row["jid"], summary, analysis.temperature,
+            queries.ads_keep_summary,
+            account.user_id,
+            account.id,
+            row["jid"],
+            summary,
+            analysis.temperature,
             row["last_message_at"],
-        )  # fmt: skip
+        )
         dialog = dialog_of(row, account.timezone) | {"temperature": analysis.temperature, "is_summary_current": True}
         data = {
-            "dialog": dialog, "analyzed_messages": len(messages), "count": row["messages_in"] + row["messages_out"],
-            "date_from": messages[0]["sent_at"], "date_to": messages[-1]["sent_at"], "summary": summary,
-            "objections": [mask_phones(one) for one in analysis.objections], "recommendations": advice,
-        }  # fmt: skip
+            "dialog": dialog,
+            "analyzed_messages": len(messages),
+            "count": row["messages_in"] + row["messages_out"],
+            "date_from": messages[0]["sent_at"],
+            "date_to": messages[-1]["sent_at"],
+            "summary": summary,
+            "objections": [mask_phones(one) for one in analysis.objections],
+            "recommendations": advice,
+        }
         return ToolAnswer(data, {str(dialog["name"] or dialog["phone"]): str(row["id"])}, advice)
 
     return [analyze_dialog]

@@ -66,9 +66,12 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         )
         items = [dialog_of(row, account.timezone) for row in rows]
         data = {
-            "period": period.shown(), **counts, "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
-            "temperatures": TEMPERATURES, "dialogs": items,
-        }  # fmt: skip
+            "period": period.shown(),
+            **counts,
+            "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
+            "temperatures": TEMPERATURES,
+            "dialogs": items,
+        }
         return ToolAnswer(data, entities(items))
 
     @tool(name="getDialogMessages", domain=DOMAIN, effect="read", needs="data")
@@ -96,8 +99,9 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         items = [_summary(row, account.timezone) for row in rows]
         data = {
             "period": (await period_of(db, PeriodArguments(), context, "all")).shown(),
-            "count": rows[0]["found"] if rows else 0, "summaries": items,
-        }  # fmt: skip
+            "count": rows[0]["found"] if rows else 0,
+            "summaries": items,
+        }
         return ToolAnswer(data, entities(one for one in items if one["id"]))
 
     return [get_dialogs, get_dialog_messages, search_dialog_summaries]
@@ -142,20 +146,29 @@ def digits_of(reference: str) -> str | None:
 def dialog_of(row: queries.AdsDialogsRow | queries.AdsDialogRow, zone: ZoneInfo) -> dict[str, Any]:
     """What models see of a dialogue."""
     return {
-        "id": str(row["id"]), "name": mask_phones(row["name"]), "phone": mask_phone(row["phone"]),
-        "lead_id": str(row["lead_id"]) if row["lead_id"] else None, "temperature": row["temperature"],
-        "messages_from_client": row["messages_in"], "messages_to_client": row["messages_out"],
-        "last_message_at": _time(row["last_message_at"], zone), "is_summary_current": row["is_summary_current"],
-    }  # fmt: skip
+        "id": str(row["id"]),
+        "name": mask_phones(row["name"]),
+        "phone": mask_phone(row["phone"]),
+        "lead_id": str(row["lead_id"]) if row["lead_id"] else None,
+        "temperature": row["temperature"],
+        "messages_from_client": row["messages_in"],
+        "messages_to_client": row["messages_out"],
+        "last_message_at": _time(row["last_message_at"], zone),
+        "is_summary_current": row["is_summary_current"],
+    }
 
 
 def _summary(row: queries.AdsSearchSummariesRow, zone: ZoneInfo) -> dict[str, Any]:
     return {
-        "id": str(row["id"]) if row["id"] else None, "name": mask_phones(row["name"]),
-        "phone": mask_phone(row["phone"]), "lead_id": str(row["lead_id"]) if row["lead_id"] else None,
-        "temperature": row["temperature"], "summary": shorten(mask_phones(row["summary"]) or "", MAX_SUMMARY_CHARS),
-        "updated_at": _time(row["updated_at"], zone), "last_message_at": _time(row["last_message_at"], zone),
-    }  # fmt: skip
+        "id": str(row["id"]) if row["id"] else None,
+        "name": mask_phones(row["name"]),
+        "phone": mask_phone(row["phone"]),
+        "lead_id": str(row["lead_id"]) if row["lead_id"] else None,
+        "temperature": row["temperature"],
+        "summary": shorten(mask_phones(row["summary"]) or "", MAX_SUMMARY_CHARS),
+        "updated_at": _time(row["updated_at"], zone),
+        "last_message_at": _time(row["last_message_at"], zone),
+    }
 
 
 def _time(value: datetime | None, zone: ZoneInfo) -> str | None:

@@ -69,9 +69,14 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         return {"verified": set(found.values()) == {"PAUSED"}, "status": found}
 
     @tool(
-        name="updateDirectionBudget", domain=DOMAIN, effect="dangerous", needs="connected", verify=verify_budget,
-        wording=SET_DIRECTION_BUDGET, preview=previews.direction_budget,
-    )  # fmt: skip
+        name="updateDirectionBudget",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        verify=verify_budget,
+        wording=SET_DIRECTION_BUDGET,
+        preview=previews.direction_budget,
+    )
     async def update_direction_budget(arguments: DirectionBudgetArguments, context: ToolContext) -> Any:
         """Set the daily budget of a direction and of its ad set, in the currency of the ad account."""
         directions, row, tree = await _open(db, vendors, arguments, context)
@@ -90,9 +95,15 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         return ToolAnswer(data, {row["name"]: data["id"]})
 
     @tool(
-        name="updateDirectionTargetCPL", domain=DOMAIN, effect="write", needs="data", idempotent=True,
-        verify=verify_target, wording=SET_TARGET, preview=previews.direction_target,
-    )  # fmt: skip
+        name="updateDirectionTargetCPL",
+        domain=DOMAIN,
+        effect="write",
+        needs="data",
+        idempotent=True,
+        verify=verify_target,
+        wording=SET_TARGET,
+        preview=previews.direction_target,
+    )
     async def update_direction_target_cpl(arguments: TargetArguments, context: ToolContext) -> Any:
         """Set the target CPL of a direction, in the currency of the ad account."""
         directions = directions_of(db, vendors, context)
@@ -100,15 +111,20 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         currency = directions.ad_account.currency
         await db.rows(
             queries.ads_set_direction_target, directions.account.user_id, row["id"], arguments.target_cpl, currency
-        )  # fmt: skip
+        )
         before = {"target_cpl_before": rounded(row["target_cpl"]), "target_currency_before": row["target_cpl_currency"]}
         data = _head(row) | {"target_cpl": rounded(arguments.target_cpl), "target_currency": currency} | before
         return ToolAnswer(data, {row["name"]: data["id"]})
 
     @tool(
-        name="pauseDirection", domain=DOMAIN, effect="dangerous", needs="connected", verify=verify_pause,
-        wording=PAUSE_DIRECTION, preview=previews.direction_pause,
-    )  # fmt: skip
+        name="pauseDirection",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        verify=verify_pause,
+        wording=PAUSE_DIRECTION,
+        preview=previews.direction_pause,
+    )
     async def pause_direction(arguments: DirectionArguments, context: ToolContext) -> Any:
         """Pause a direction and its ad set at Facebook."""
         directions, row, tree = await _open(db, vendors, arguments, context)

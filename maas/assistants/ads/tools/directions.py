@@ -18,7 +18,7 @@ from maas.assistants.ads.tools.arguments import (
     money,
     period_of,
     versus_target,
-)  # fmt: skip
+)
 from maas.assistants.ads.tools.direction_changes import make_direction_changes
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
@@ -71,9 +71,11 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             for one in creatives
         ]
         data = _head(directions, period) | {
-            "direction": item | {"key_stage_ids": row["key_stage_ids"]}, "facebook_adset": adset,
-            "creatives_count": creatives[0]["total"] if creatives else 0, "creatives": shown,
-        }  # fmt: skip
+            "direction": item | {"key_stage_ids": row["key_stage_ids"]},
+            "facebook_adset": adset,
+            "creatives_count": creatives[0]["total"] if creatives else 0,
+            "creatives": shown,
+        }
         return ToolAnswer(data, entities([item, *shown]))
 
     @tool(name="getDirectionMetrics", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
@@ -94,8 +96,11 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         total = sum(days.values(), Figures())
         direction = {"id": str(row["id"]), "name": row["name"]} | versus_target(cpl(total.spend, total.leads), *target)
         data = _head(directions, period) | {
-            "direction": direction, "total": total.shown(), "count": len(days), "days": items,
-        }  # fmt: skip
+            "direction": direction,
+            "total": total.shown(),
+            "count": len(days),
+            "days": items,
+        }
         return ToolAnswer(data, entities([direction]))
 
     return [get_directions, get_direction_details, get_direction_metrics, *make_direction_changes(deps, vendors)]
@@ -105,9 +110,10 @@ async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Per
     """The figures, the results by direction, and whether any revenue is known."""
     account = directions.account
     return await together(
-        directions.figures(rows, period), directions.results(period),
+        directions.figures(rows, period),
+        directions.results(period),
         deps.db.value(queries.ads_has_revenue, account.user_id, account.id),
-    )  # fmt: skip
+    )
 
 
 def _head(directions: Directions, period: Period) -> dict[str, Any]:
@@ -135,16 +141,21 @@ def _direction(
     roi_value, qcpl_value, cpl_value = _values(figures, results, has_revenue)
     is_comparable = row["target_cpl_currency"] == currency
     return {
-        "id": str(row["id"]), "name": row["name"], "status": row["status"], "facebook_adset_id": row["fb_adset_id"],
-        "daily_budget": money(row["daily_budget_minor"], currency), **figures.shown(),
+        "id": str(row["id"]),
+        "name": row["name"],
+        "status": row["status"],
+        "facebook_adset_id": row["fb_adset_id"],
+        "daily_budget": money(row["daily_budget_minor"], currency),
+        **figures.shown(),
         "local_leads": results["leads"] if results else 0,
         "qualified_leads_engaged": results["engaged"] if results else 0,
         "qualified_leads_crm": results["qualified"] if results else 0,
         "revenue": (rounded(results["revenue"]) if results else 0.0) if has_revenue else None,
-        "roi": rounded(roi_value), "qcpl": rounded(qcpl_value),
+        "roi": rounded(roi_value),
+        "qcpl": rounded(qcpl_value),
         **versus_target(cpl_value, row["target_cpl"], row["target_cpl_currency"], currency),
         **tier(roi_value, qcpl_value, row["target_cpl"] if is_comparable else None).shown(),
-    }  # fmt: skip
+    }
 
 
 async def _adset(directions: Directions, row: Row) -> dict[str, Any] | None:

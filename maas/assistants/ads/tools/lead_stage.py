@@ -58,9 +58,14 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         return Preview(name, (Change(STAGE, lead["stage"], stage["name"]),))
 
     @tool(
-        name="updateLeadStage", domain=DOMAIN, effect="write", needs="connected", verify=verify_stage,
-        wording=MOVE_LEAD, preview=preview_stage,
-    )  # fmt: skip
+        name="updateLeadStage",
+        domain=DOMAIN,
+        effect="write",
+        needs="connected",
+        verify=verify_stage,
+        wording=MOVE_LEAD,
+        preview=preview_stage,
+    )
     async def update_lead_stage(arguments: StageArguments, context: ToolContext) -> Any:
         """Move a lead to another stage of the CRM's funnel."""
         account, crm = account_of(context), vendors.crm(context)
@@ -76,10 +81,16 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         await db.rows(queries.ads_set_lead_stage, account.user_id, lead["id"], stage["pipeline_id"], stage["stage_id"])
         name = mask_phones(lead["name"]) or str(lead["id"])
         data = {
-            "id": str(lead["id"]), "name": name, "crm_id": crm_id, "stage_id": stage["stage_id"],
-            "stage": stage["name"], "pipeline_id": stage["pipeline_id"], "pipeline": stage["pipeline_name"],
-            "stage_before": lead["stage"], "stage_id_before": lead["stage_id"],
-        }  # fmt: skip
+            "id": str(lead["id"]),
+            "name": name,
+            "crm_id": crm_id,
+            "stage_id": stage["stage_id"],
+            "stage": stage["name"],
+            "pipeline_id": stage["pipeline_id"],
+            "pipeline": stage["pipeline_name"],
+            "stage_before": lead["stage"],
+            "stage_id_before": lead["stage_id"],
+        }
         return ToolAnswer(data, {name: data["id"]})
 
     return [update_lead_stage]
@@ -108,10 +119,15 @@ async def keep_stages(db: Database, crm: AmoCrmClient, account: Account) -> int:
     with vendor_errors():
         stages = await crm.stages()
     kept = [
-        {"pipeline_id": str(one.pipeline_id), "stage_id": str(one.stage_id), "pipeline_name": one.pipeline_name,
-         "name": one.name, "place": place}
+        {
+            "pipeline_id": str(one.pipeline_id),
+            "stage_id": str(one.stage_id),
+            "pipeline_name": one.pipeline_name,
+            "name": one.name,
+            "place": place,
+        }
         for place, one in enumerate(stages)
-    ]  # fmt: skip
+    ]
     await db.rows(queries.ads_keep_stages, account.user_id, account.id, kept)
     return len(kept)
 

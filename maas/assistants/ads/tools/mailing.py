@@ -31,9 +31,10 @@ PERSONS = ("@s.whatsapp.net", "@c.us")  # jids that begin with a phone number
 
 class MailingArguments(BaseModel):
     recipients: list[Reference] = Field(
-        min_length=1, max_length=MAX_RECIPIENTS,
+        min_length=1,
+        max_length=MAX_RECIPIENTS,
         description="Ids from getDialogs or getLeads, or phone numbers of the account's leads",
-    )  # fmt: skip
+    )
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)] = Field(
         description="The text that each of them gets"
     )
@@ -62,10 +63,12 @@ class Mailing:
 
     def shown(self) -> dict[str, Any]:
         return {
-            "sent": len(self.sent), "recipients": [one.shown() for one in self.sent],
+            "sent": len(self.sent),
+            "recipients": [one.shown() for one in self.sent],
             "failed": [one.shown() | {"problem": problem} for one, problem in self.failed],
-            "not_sent": [one.shown() for one in self.not_sent], "stopped": self.stopped,
-        }  # fmt: skip
+            "not_sent": [one.shown() for one in self.not_sent],
+            "stopped": self.stopped,
+        }
 
 
 def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
@@ -83,9 +86,15 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         return Preview(", ".join(str(one.shown()["name"] or one.shown()["phone"]) for one in recipients))
 
     @tool(
-        name="sendBulkMessage", domain=DOMAIN, effect="dangerous", needs="connected", timeout=MAILING_TIMEOUT_S,
-        wording=SEND_BULK, verify=verify_mailing, preview=preview_mailing,
-    )  # fmt: skip
+        name="sendBulkMessage",
+        domain=DOMAIN,
+        effect="dangerous",
+        needs="connected",
+        timeout=MAILING_TIMEOUT_S,
+        wording=SEND_BULK,
+        verify=verify_mailing,
+        preview=preview_mailing,
+    )
     async def send_bulk_message(arguments: MailingArguments, context: ToolContext) -> Any:
         """Send one text over WhatsApp to 1 to 50 people of this account: its dialogues and leads."""
         whatsapp = vendors.whatsapp(context)

@@ -24,10 +24,17 @@ TIMEOUT_S = 60.0
 _METRICS = {
     name: DEFINITIONS[name]
     for name in (
-        "roi", "qcpl", "cpl", "qualified_leads_crm", "qualified_leads_engaged", "creative_qualification_rate",
-        "crm_qualification_rate", "tier", "vs_target",
+        "roi",
+        "qcpl",
+        "cpl",
+        "qualified_leads_crm",
+        "qualified_leads_engaged",
+        "creative_qualification_rate",
+        "crm_qualification_rate",
+        "tier",
+        "vs_target",
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +51,15 @@ class Results:
         revenue = sum(known, Decimal(0)) if known else None
         return Results(
             self.leads + other.leads, self.engaged + other.engaged, self.qualified + other.qualified, revenue
-        )  # fmt: skip
+        )
 
     def shown(self) -> dict[str, Any]:
         return {
-            "local_leads": self.leads, "qualified_leads_engaged": self.engaged, "qualified_leads_crm": self.qualified,
+            "local_leads": self.leads,
+            "qualified_leads_engaged": self.engaged,
+            "qualified_leads_crm": self.qualified,
             "revenue": rounded(self.revenue),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +91,32 @@ class Return:
     def shown(self) -> dict[str, Any]:
         creative = self.creative
         target = versus_target(self.cpl, creative["target_cpl"], creative["target_cpl_currency"], self.currency)
-        return {
-            "id": str(creative["id"]), "name": creative["title"], "status": creative["status"],
-            "direction": creative["direction"], "spend": rounded(self.figures.spend),
-            "facebook_leads": self.figures.leads, **self.results.shown(),
-            "roi": rounded(self.roi), "qcpl": rounded(self.qcpl), "cpl": rounded(self.cpl),
-            "creative_qualification_rate": rounded(rate(self.results.engaged, self.figures.leads)),
-        } | target | self.tier.shown()  # fmt: skip
+        return (
+            {
+                "id": str(creative["id"]),
+                "name": creative["title"],
+                "status": creative["status"],
+                "direction": creative["direction"],
+                "spend": rounded(self.figures.spend),
+                "facebook_leads": self.figures.leads,
+                **self.results.shown(),
+                "roi": rounded(self.roi),
+                "qcpl": rounded(self.qcpl),
+                "cpl": rounded(self.cpl),
+                "creative_qualification_rate": rounded(rate(self.results.engaged, self.figures.leads)),
+            }
+            | target
+            | self.tier.shown()
+        )
 
     def recommendation(self) -> str | None:
         """What to do, in codes and numbers, which need no language; None without data."""
         if (found := self.tier).advice is None:
             return None
-        values = (f"ROI {rounded(self.roi)} %" if self.roi is not None else None,
-                  f"QCPL {rounded(self.qcpl)} {self.currency}" if self.qcpl is not None else None)  # fmt: skip
+        values = (
+            f"ROI {rounded(self.roi)} %" if self.roi is not None else None,
+            f"QCPL {rounded(self.qcpl)} {self.currency}" if self.qcpl is not None else None,
+        )
         why = ", ".join(one for one in (f"tier {found.name}", *values) if one is not None)
         return f"{found.advice}: {self.creative['title']} ({why})"
 
@@ -120,9 +141,10 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             of_ads = sums_of(await tree.insights("ad", period))
             of_creatives = await tree.creatives_of(of_ads)
         creatives, has_revenue, rows = await together(
-            db.rows(queries.ads_creatives, *owner), db.value(queries.ads_has_revenue, account.user_id, account.id),
+            db.rows(queries.ads_creatives, *owner),
+            db.value(queries.ads_has_revenue, account.user_id, account.id),
             db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end),
-        )  # fmt: skip
+        )
         figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
         if is_live:
             for fb_id, one in of_ads.items():
@@ -135,18 +157,23 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         known = {row["id"] for row in creatives}
         found = [
             Return(row, figures[row["id"]], results.get(row["id"], nothing), ad_account.currency)
-            for row in creatives if row["id"] in figures or row["id"] in results
-        ]  # fmt: skip
+            for row in creatives
+            if row["id"] in figures or row["id"] in results
+        ]
         found.sort(key=lambda one: rank(one.roi, one.qcpl, one.cpl))
         items = [one.shown() for one in found[: arguments.limit]]
         other = sum((one for key, one in results.items() if key not in known), nothing)
         unmapped = sum((one for key, one in figures.items() if key not in known), Figures())
         data = {
-            "period": period.shown(), "currency": ad_account.currency, "source": "facebook" if is_live else "stored",
-            "definitions": _METRICS, "count": len(found), "creatives": items,
+            "period": period.shown(),
+            "currency": ad_account.currency,
+            "source": "facebook" if is_live else "stored",
+            "definitions": _METRICS,
+            "count": len(found),
+            "creatives": items,
             "total": _total(sum((one.figures for one in found), unmapped), sum((one.results for one in found), other)),
             "without_creative": {"spend": rounded(unmapped.spend), "facebook_leads": unmapped.leads, **other.shown()},
-        }  # fmt: skip
+        }
         if not has_revenue:
             data["no_revenue"] = "no lead of this account has a revenue: ROI is unknown"
         advice = [one.recommendation() for one in found[: arguments.limit]]
@@ -161,8 +188,11 @@ def _results(row: queries.AdsCreativeResultsRow, has_revenue: bool) -> Results:
 
 def _total(figures: Figures, results: Results) -> dict[str, Any]:
     return {
-        "spend": rounded(figures.spend), "facebook_leads": figures.leads, **results.shown(),
+        "spend": rounded(figures.spend),
+        "facebook_leads": figures.leads,
+        **results.shown(),
         "roi": rounded(roi(results.revenue, figures.spend)),
-        "qcpl": rounded(qcpl(figures.spend, results.engaged)), "cpl": rounded(cpl(figures.spend, figures.leads)),
+        "qcpl": rounded(qcpl(figures.spend, results.engaged)),
+        "cpl": rounded(cpl(figures.spend, figures.leads)),
         "crm_qualification_rate": rounded(rate(results.qualified, results.leads)),
-    }  # fmt: skip
+    }
