@@ -877,6 +877,67 @@ class LayersWantedRow(TypedDict):
 
 layers_wanted: Query[LayersWantedRow, pg.uuid]
 
+# facts.sql
+
+class ListFactsRow(TypedDict):
+    id: UUID | Any
+    statement: str | Any
+    subject: str | Any
+    attribute: str | Any
+    kind: str | Any
+    said_by: str | Any
+    said_at: datetime | Any
+    last_said_at: datetime | Any
+    true_from: date | Any
+    true_until: date | Any
+    raw_log_ids: list[UUID] | Any
+    origin: str | Any
+    origins: Any
+    created_at: datetime | Any
+    state: str | Any
+    since: date | Any
+    replaced_by: UUID | Any
+    replaces: UUID | Any
+    is_pinned: bool | Any
+
+list_facts: Query[ListFactsRow, pg.uuid, pg.timestamptz, pg.array[pg.text], pg.text, pg.timestamptz, pg.uuid, pg.int8]
+
+class FindFactsRow(TypedDict):
+    id: UUID | Any
+    statement: str | Any
+    subject: str | Any
+    attribute: str | Any
+    kind: str | Any
+    said_by: str | Any
+    said_at: datetime | Any
+    last_said_at: datetime | Any
+    true_from: date | Any
+    true_until: date | Any
+    raw_log_ids: list[UUID] | Any
+    origin: str | Any
+    origins: Any
+    created_at: datetime | Any
+    state: str | Any
+    since: date | Any
+    replaced_by: UUID | Any
+    replaces: UUID | Any
+    is_pinned: bool | Any
+    place: int | Any
+    matches: int | Any
+
+find_facts: Query[FindFactsRow, pg.uuid, pg.text, pg.timestamptz, pg.int4]
+
+decide_fact: Value[bool, Never, pg.uuid, pg.uuid, pg.text, pg.text]
+
+class CorrectFactRow(TypedDict):
+    run_id: UUID | Any
+    log_id: UUID | Any
+    fact_id: UUID | Any
+
+correct_fact: Query[CorrectFactRow, pg.uuid, pg.uuid, pg.text, pg.text, pg.text]
+
+merge_fact_names: Value[int, Never, pg.uuid, pg.text, pg.text]
+
 # identities.sql
 
 class FindUserRow(TypedDict):
@@ -910,6 +971,11 @@ class OwnerOfAttachmentRow(TypedDict):
     user_id: UUID
 
 owner_of_attachment: Value[UUID, OwnerOfAttachmentRow, pg.uuid]
+
+class OwnerOfFactRow(TypedDict):
+    user_id: UUID
+
+owner_of_fact: Value[UUID, OwnerOfFactRow, pg.uuid]
 
 class OwnerOfMemoryRow(TypedDict):
     user_id: UUID | Any
@@ -1462,6 +1528,21 @@ class ExportCorrectionsRow(TypedDict):
     line: str | Any
 
 export_corrections: Value[str, ExportCorrectionsRow, pg.uuid]
+
+class ExportFactsRow(TypedDict):
+    line: str | Any
+
+export_facts: Value[str, ExportFactsRow, pg.uuid]
+
+class ExportFactDecisionsRow(TypedDict):
+    line: str | Any
+
+export_fact_decisions: Value[str, ExportFactDecisionsRow, pg.uuid]
+
+class ExportFactNamesRow(TypedDict):
+    line: str | Any
+
+export_fact_names: Value[str, ExportFactNamesRow, pg.uuid]
 
 class ExportConversationsRow(TypedDict):
     line: str | Any

@@ -26,6 +26,9 @@ MORE: dict[str, dict[str, Any]] = {
     "post_text": {"name": "a.txt"},
     "get_passages": {"q": "hello"},
     "post_correct": {"memory": "I like coffee."},
+    "post_correct_fact": {"fact": "I like coffee."},
+    "post_decide": {"verdict": "pinned"},
+    "post_merge_names": {"name": "user", "same_as": "me"},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
@@ -42,6 +45,11 @@ MORE: dict[str, dict[str, Any]] = {
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
 }
+FACT = """
+insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)
+select user_id, content, 'user', 'likes:tea', 'preference', 'user', occurred_at, known_at, array[id], 'rule'
+from raw_logs where user_id = %s order by seq desc limit 1 returning id
+"""
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', '{}', 'dangerous') as id"
 
 
@@ -105,7 +113,7 @@ def _value(field: FieldInfo) -> Any:
     return USUAL[getattr(field.annotation, "__origin__", field.annotation)]
 
 
-def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:
+def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:  # noqa: C901 - a case for each kind
     """A new thing of this user's, by a key that may do everything."""
     whose: dict[str, Any] = {"user_id": str(user)}
 
@@ -119,6 +127,9 @@ def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:
             return NOBODY
         case "user":
             return user
+        case "fact":
+            make(stack, "memory", user, key)
+            return UUID(str(stack.rows(FACT, user)[0]["id"]))
         case "run":
             return UUID(post("/v1/runs", json=whose | {"query": "hello"})["request_id"])
         case "conversation":

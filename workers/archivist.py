@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Self, TypeAlias
 
@@ -12,7 +12,11 @@ from maas.builtin_model.statements import check_summary, holds_statement, with_l
 from maas.builtin_model.summaries import archive
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps
+from maas.facts import replies
+from maas.facts.rules import FoundFact, find_facts
 from maas.memory.dates import local
+from maas.memory.facts import HELD, Fact
+from maas.memory.facts import find_facts as read_facts
 from maas.memory.origins import Origin, foreign, mark_of, merged, with_mark
 from maas.memory.relative_days import with_dates
 from maas.memory.search import role_of, speaker_of
@@ -21,7 +25,7 @@ from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
 from maas.prompting.now import now_line, weekday_name, zone_of
 from maas.prompting.prompts import prompt_language, read_profile, read_prompts
 from shared.json import json_object
-from shared.models import Message, Request
+from shared.models import Message, Request, spec_of
 from shared.text import clean, escape, fill, one_line, sentences, shorten
 
 NAME = "archivist"
@@ -32,12 +36,19 @@ MAX_TAG_CHARS = 50
 MAX_EXCHANGE_MESSAGES = 8
 MAX_MESSAGE_CHARS = 12_000
 MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
+MAX_KNOWN = 10  # facts that the model is shown, by number
+MAX_REPLY_TOKENS = 1200
+_PROPERTIES = {"summary": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}
 SCHEMA = {
     "title": "Record",
     "type": "object",
-    "properties": {"summary": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
-    "required": ["summary", "tags"],
+    "properties": _PROPERTIES,
+    "required": list(_PROPERTIES),
     "additionalProperties": False,
+}
+SCHEMA_WITH_FACTS = SCHEMA | {
+    "properties": _PROPERTIES | {"facts": replies.SCHEMA},
+    "required": [*_PROPERTIES, "facts"],
 }
 
 
@@ -97,6 +108,11 @@ class _Line:
         mark = mark_of(foreign(Origin.from_json(log["origins"])))
         return cls(at, role_of(log["message_type"]), speaker_of(log), mark, text, with_dates(text, at.date()))
 
+    @property
+    def is_users(self) -> bool:
+        """Whether the person said it, and no tool or document."""
+        return self.role == "user" and not self.mark
+
     def plain(self) -> str:
         when = ", ".join(part for part in (f"{self.at:%Y-%m-%d %H:%M}", self.mark) if part)
         return f"[{when}] {escape(self.speaker)}: {escape(self.text)}"
@@ -115,23 +131,27 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
     lines = [_Line.of(log, zone) for log in logs]
     is_by_rule = deps.is_by_rule("Archivist")
     before: list[_Line] = []
+    known: list[Fact] = []
+    schema = SCHEMA
     if is_filled("Archivist", prompt.text):
         days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)
         content = "\n".join(one.plain() for one in lines)
         system = ""
         text = fill(prompt.text, {"start_date": days[0], "end_date": days[-1], "raw_logs_content": content})
     else:
-        before = [] if is_by_rule else await _lines_before(run, deps, logs)
+        if not is_by_rule:
+            before, known = await _lines_before(run, deps, logs), await _known_facts(run, deps, lines)
+            schema = SCHEMA_WITH_FACTS
         system = f"{prompt.text}\n\n{now_line(lines[0].at, zone, language)}"
-        text = _fenced(before, lines, language)
+        text = _fenced(before, lines, known, language)
     request = Request(
         role="Archivist",
         messages=(Message("user", text),),
         system=system,
-        json_schema=SCHEMA,
+        json_schema=schema,
         temperature=0.0,
         needs_thoughts=False,
-        max_tokens=800,
+        max_tokens=MAX_REPLY_TOKENS,
         inputs={
             "logs": [
                 {
@@ -145,12 +165,55 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
             ]
         },
     )
-    parse = parse_summary if is_by_rule else ExchangeReply(lines, before, request.inputs).parse
-    (tags, summary), is_degraded = await ask_or_fall_back(
-        run, deps, NAME, prompt, request, parse, deps.settings.models.archivist_timeout, may_fail=False
+    reader = ExchangeReply(lines, before, request.inputs)
+    reply, is_degraded = await ask_or_fall_back(
+        run,
+        deps,
+        NAME,
+        prompt,
+        request,
+        _read_rules if is_by_rule else reader.read,
+        deps.settings.models.archivist_timeout,
+        may_fail=False,
     )
-    summary = with_mark(summary, merged(foreign(Origin.from_json(log["origins"])) for log in logs))
-    return {"log_ids": [str(log["id"]) for log in logs], "tags": tags, "summary": summary, "degraded": is_degraded}
+    summary = with_mark(reply.summary, merged(foreign(Origin.from_json(log["origins"])) for log in logs))
+    ids = [str(log["id"]) for log in logs]
+    facts = [] if not summary else _facts(reply, reader, ids, known, spec_of(deps.models["Archivist"]))
+    record = {"log_ids": ids, "tags": reply.tags, "summary": summary, "degraded": is_degraded}
+    return record | ({"facts": facts} if facts else {})
+
+
+async def _known_facts(run: Run, deps: Deps, lines: Sequence[_Line]) -> list[Fact]:
+    """What is known and true of what an exchange speaks of, the nearest first."""
+    said = "\n".join(one.text for one in lines if one.role == "user")
+    found = await read_facts(deps.db, run.user_id, said, run.as_of, newest=MAX_KNOWN)
+    held = [fact for fact in found if fact.state in HELD]
+    return sorted(held, key=lambda fact: (-fact.matches, -fact.last_said_at.timestamp()))[:MAX_KNOWN]
+
+
+def _facts(
+    reply: ArchivedExchange, reader: ExchangeReply, ids: Sequence[str], known: Sequence[Fact], model: str
+) -> list[dict[str, Any]]:
+    """The facts of an exchange as they are written: those that rules find, then those of the model that are others."""
+    items: dict[tuple[str, str], dict[str, Any]] = {}
+    for place, line in enumerate(reader.lines):
+        for fact in find_facts(line.text) if line.is_users else ():
+            items.setdefault(_slot(fact), _item(fact, line.speaker, [ids[place]]) | {"origin": "rule"})
+    said = [replies.Said(line.speaker, line.dated, line.is_users) for line in reader.lines]
+    shown = [replies.KnownFact(one.statement, one.subject, one.attribute, one.kind) for one in known]
+    for found in replies.read_facts(reply.facts, said, [one.text for one in reader.before], shown):
+        speaker = reader.lines[found.messages[0]].speaker
+        item = _item(found.fact, speaker, [ids[place] for place in found.messages])
+        items.setdefault(_slot(found.fact), item | {"origin": "model", "model": model})
+    return list(items.values())
+
+
+def _slot(fact: FoundFact) -> tuple[str, str]:
+    return fact.subject.casefold(), fact.attribute
+
+
+def _item(fact: FoundFact, speaker: str, log_ids: Sequence[str]) -> dict[str, Any]:
+    return asdict(fact) | {"said_by": speaker, "log_ids": list(log_ids)}
 
 
 async def _lines_before(run: Run, deps: Deps, logs: Sequence[_Log]) -> list[_Line]:
@@ -159,14 +222,31 @@ async def _lines_before(run: Run, deps: Deps, logs: Sequence[_Log]) -> list[_Lin
     return [_Line.of(row, zone, MAX_CHARS_BEFORE) for row in rows]
 
 
-def _fenced(before: Sequence[_Line], lines: Sequence[_Line], language: PromptLanguage) -> str:
+def _fenced(before: Sequence[_Line], lines: Sequence[_Line], known: Sequence[Fact], language: PromptLanguage) -> str:
     person = next((one.speaker for one in lines if one.role == "user"), "user")
     fences = {
+        "known": "\n".join(f"{n}. {escape(one_line(fact.statement))}" for n, fact in enumerate(known, 1)),
         "before": "\n".join(one.in_language(language) for one in before),
         "logs": "\n".join(one.in_language(language) for one in lines),
         "person": escape(one_line(person)),
     }
     return "\n".join(f"<{tag}>\n{content}\n</{tag}>" for tag, content in fences.items() if content)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedExchange:
+    """Tags and summary, both empty where nobody said anything, and the facts of a model's reply as it wrote them."""
+
+    tags: list[str]
+    summary: str
+    facts: Any = ()
+
+
+_EMPTY = ArchivedExchange([], "")
+
+
+def _read_rules(reply: str) -> ArchivedExchange:
+    return ArchivedExchange(*parse_summary(reply))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +260,8 @@ class ExchangeReply:
     before: Sequence[_Line]
     inputs: Mapping[str, Any]
 
-    def parse(self, reply: str) -> tuple[list[str], str]:
-        """Return tags and summary; both are empty where nobody said anything. Raises ValueError, which says what is
-        wrong.
+    def read(self, reply: str) -> ArchivedExchange:
+        """Raises ValueError, which says what is wrong.
 
         What a user stated and the summary leaves out stands at its end. The built-in model's reply is taken as it is.
         """
@@ -190,12 +269,14 @@ class ExchangeReply:
         users = [one.text for one in self.lines if one.role == "user"]
         by_rule = parse_summary(archive(self.inputs))
         if (tags, summary) == by_rule:
-            return by_rule
+            return ArchivedExchange(*by_rule)
+        facts = (json_object(reply) or {}).get("facts")
         if not by_rule[1]:
-            return (tags, summary) if any(map(holds_statement, users)) else ([], "")
+            return ArchivedExchange(tags, summary, facts) if any(map(holds_statement, users)) else _EMPTY
         check_summary(summary, users, [one.text for one in (*self.before, *self.lines)])
         summary = with_dates(summary, self.lines[0].at.date())
-        return tags, with_lost_facts(summary, [(one.speaker, one.dated) for one in self.lines if one.role == "user"])
+        summary = with_lost_facts(summary, [(one.speaker, one.dated) for one in self.lines if one.role == "user"])
+        return ArchivedExchange(tags, summary, facts)
 
 
 def parse_summary(reply: str) -> tuple[list[str], str]:

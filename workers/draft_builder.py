@@ -24,6 +24,8 @@ from maas.memory.context import (
 )
 from maas.memory.dates import local
 from maas.memory.excerpts import asks_again
+from maas.memory.facts import HEADING as FACTS_HEADING
+from maas.memory.facts import read_card
 from maas.memory.health import MemoryReason
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.origins import Origin, foreign, merged
@@ -79,6 +81,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             sources.add("recent", {message.log_id: 0.0}, message.origins)
     focus = [sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}, hit.origins) for hit in inputs.corrections]
     focus += _note_lines(inputs.notes, sources)
+    focus += await _fact_lines(run, deps, inputs, sources)
     known = [*shown, *(hit.id for hit in inputs.corrections), *(note.log_id for note in inputs.notes if note.log_id)]
     analysis = run.analysis or {}
     chosen = analysis.get("context_found") or {}
@@ -157,6 +160,18 @@ def _note_lines(notes: Sequence[Note], sources: Sources) -> list[str]:
         for note in newest_notes(notes)
     ]
     return [NOTES_HEADING, *lines] if lines else []
+
+
+async def _fact_lines(run: Run, deps: Deps, inputs: _Inputs, sources: Sources) -> list[str]:
+    """What is known of the user, pinned facts first, then by the question; search shows the words, too."""
+    limit = deps.settings.answers.facts_tokens
+    if not inputs.has_facts or not limit:
+        return []
+    known = await read_card(deps.db, run.user_id, run.user_query, limit, deps.settings.engine.zone, run.as_of)
+    lines = [
+        sources.line(one.line, "turn", dict.fromkeys(one.fact.raw_log_ids, 1.0), one.fact.origins) for one in known
+    ]
+    return [FACTS_HEADING, *lines] if lines else []
 
 
 async def _summary_lines(
@@ -244,7 +259,7 @@ class _Inputs:
 
     Messages and notes are in order of time, but a correction stands before what it corrects; `corrections` are those
     of notes. `has_corrections`: some memory of the user is corrected. `has_marks`: the answer may cite lines by their
-    numbers.
+    numbers. `has_facts`: facts of the user are known.
     """
 
     messages: list[RecentMessage]
@@ -253,6 +268,7 @@ class _Inputs:
     corrections: list[Hit]
     has_corrections: bool
     has_marks: bool
+    has_facts: bool
 
 
 async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
@@ -273,7 +289,8 @@ async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
         messages, notes, corrections = await replacements.mark(messages, notes)
     marks = next((row["client"] for row in rows if row["kind"] == "marks"), None)
     has_marks = deps.settings.answers.marks if marks is None else marks is True
-    return _Inputs(messages, notes, client, corrections, has_corrections, has_marks)
+    has_facts = any(row["kind"] == "facts" for row in rows)
+    return _Inputs(messages, notes, client, corrections, has_corrections, has_marks, has_facts)
 
 
 def _count_lines(lines: Sequence[str]) -> int:

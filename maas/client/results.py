@@ -81,7 +81,7 @@ class Source(TypedDict):
     """A memory that was evidence for an answer; `recent` is one of the last messages, included for its time alone."""
 
     id: str
-    kind: Literal["turn", "summary", "recent"]
+    kind: Literal["turn", "summary", "recent", "fact"]
     score: float
 
 

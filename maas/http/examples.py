@@ -55,6 +55,9 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
         "user": "ann@example.org",
     },
     "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
+    "FactDecision": {"user_id": EXAMPLE_USER, "verdict": "pinned"},
+    "FactCorrection": {"user_id": EXAMPLE_USER, "fact": "I live in Bergen."},
+    "NameMerge": {"name": "sister", "same_as": "Anna"},
     "NewTextDocument": {
         "user_id": EXAMPLE_USER,
         "name": "handbook.md",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from starlette.requests import Request
@@ -45,6 +46,8 @@ from maas.http.state import AppState, app_state
 from maas.memory.context import build_context
 from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
+from maas.memory.facts import HEADING as FACTS_HEADING
+from maas.memory.facts import Fact, read_card
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage
 from maas.memory.search import Hit, gather_evidence, read_hits, role_of, search
@@ -60,6 +63,7 @@ from shared import tokens
 from shared.db import Database
 
 MIN_HITS_OF_SUMMARY = 3
+FACTS_SHARE = 4  # what is known takes at most this part of a context
 
 
 async def post_search(request: Request) -> Response:
@@ -156,21 +160,25 @@ async def post_context(request: Request) -> Response:
     body = await read_body(request, ContextQuery)
     state = app_state(request)
     zone = state.settings.engine.zone
-    filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
+    as_of = in_zone(zone, body.as_of)
+    filters = SearchFilter(as_of=as_of, zone=zone)
+    facts_tokens = min(state.settings.answers.facts_tokens, body.max_tokens // FACTS_SHARE)
     async with state.shares.reads.hold(body.user_id):
+        known = await read_card(state.db, body.user_id, body.query, facts_tokens, zone, as_of)
+        lines = (FACTS_HEADING, *(one.line for one in known)) if known else ()
         context = await build_context(
             state.db,
             body.user_id,
             body.query,
-            body.max_tokens,
+            body.max_tokens - sum(tokens.count(line + "\n") for line in lines),
             filters=filters,
             query_embedder=state.query_embedder,
             is_full=True,
         )
-    text = context.fenced
+    text = replace(context, lines=(*lines, *context.lines)).fenced
     sources = [
-        Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit)) for hit in context.hits
-    ]
+        Source(id=one.fact.id, kind="fact", score=1.0, number=None, origins=_origins_of(one.fact)) for one in known
+    ] + [Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit)) for hit in context.hits]
     return json_response(ContextResult(context=text, tokens=tokens.count(text), sources=sources))
 
 
@@ -236,8 +244,12 @@ def _from_hit(hit: Hit) -> Memory:
     )
 
 
-def _origins_of(hit: Hit) -> list[MemoryOrigin]:
-    return [MemoryOrigin.model_validate(one.to_json()) for one in hit.origins]
+def _source(one: Hit | Fact, kind: Literal["turn", "fact"], score: float) -> Source:
+    return Source(id=one.id, kind=kind, score=score, number=None, origins=_origins_of(one))
+
+
+def _origins_of(one: Hit | Fact) -> list[MemoryOrigin]:
+    return [MemoryOrigin.model_validate(origin.to_json()) for origin in one.origins]
 
 
 def _with_summaries(hits: Sequence[Hit]) -> list[Memory]:

@@ -35,6 +35,7 @@ TAGS = {
     "assistants": "The assistants that requests may name.",
     "tools": "The tools of an assistant.",
     "tool_calls": "Calls of tools that a client makes itself.",
+    "facts": "What is true of a user, and what a person decides about it.",
     "memories": "What is remembered about a user, and the messages that it was made of.",
     "knowledge": "Documents of a user, and what is found in them.",
     "context": "Evidence for clients that call their own model.",

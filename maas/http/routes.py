@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -18,6 +18,7 @@ from maas.http import (
     attachments,
     conversations,
     corrections,
+    facts,
     knowledge,
     memories,
     memory_schemas,
@@ -40,6 +41,7 @@ from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_LEVEL, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
+from maas.memory.facts import State
 from maas.plugins import load_parts
 from maas.runs.user_events import USER_CURSOR_PATTERN
 
@@ -50,6 +52,7 @@ RESOURCES: dict[str, Resource] = {
     "actions": "action",
     "attachments": "attachment",
     "memories": "memory",
+    "facts": "fact",
     "users": "user",
     "knowledge": "document",
 }
@@ -65,6 +68,8 @@ _UUID = {"type": "string", "format": "uuid"}
 _EVENT_ID = {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN}
 _USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN}
 _LEVEL = {"type": "integer", "minimum": 0, "maximum": MAX_LEVEL}
+_TIME = {"type": "string", "format": "date-time"}
+_STATES = {"type": "string", "enum": ["all", *get_args(State)]}
 _USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
 OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
 _ANSWERS: Parameters = {
@@ -208,6 +213,16 @@ ROUTES = (
           errors=(400, 404), query=OWNER),
     Route("GET", "/v1/memories/{id}/history", memories.get_history, "read", response=memory_schemas.MemoryHistory,
           errors=(404,)),
+    Route("GET", "/v1/users/{id}/facts", facts.get_facts, "read", response=facts.FactPage, errors=(400, 404), query={
+        "state": (_STATES, "Only facts in this state, or all; by default those that are true or uncertain."),
+        "about": ({"type": "string", "minLength": 1, "maxLength": 100}, "Only facts about this name; user: the user."),
+        "as_of": (_TIME, "What was known at this time; without an offset, in MAAS_TIMEZONE."), **_PAGE}),
+    Route("POST", "/v1/users/{id}/facts/names", facts.post_merge_names, "ask", facts.NameMerge, facts.NameMerged,
+          errors=(400, 404, 413, 415, 422)),
+    Route("POST", "/v1/facts/{id}/decide", facts.post_decide, "ask", facts.FactDecision, facts.FactDecision,
+          errors=(400, 404, 413, 415, 422)),
+    Route("POST", "/v1/facts/{id}/correct", facts.post_correct_fact, "ask", facts.FactCorrection, facts.FactCorrected,
+          202, errors=(400, 404, 413, 415, 422)),
     Route("POST", "/v1/context", memories.post_context, "read", memory_schemas.ContextQuery,
           memory_schemas.ContextResult, errors=(400, 413, 415, 422)),
     Route("POST", "/v1/knowledge", knowledge.post_document, "ask", knowledge.NewDocument, knowledge.AddedDocument, 201,

@@ -167,8 +167,9 @@ class Source(Schema):
     """A memory that was retrieved as evidence for an answer."""
 
     id: UUID
-    kind: Literal["turn", "summary", "recent"] = Field(
-        description="A message that search found, a summary of messages, or one of the most recent messages (recent)."
+    kind: Literal["turn", "summary", "recent", "fact"] = Field(
+        description="A message that search found, a summary of messages, a fact, or one of the most recent messages "
+        "(recent)."
     )
     score: float
     number: int | None = Field(None, description="The number by which the answer cites it; null without marks.")

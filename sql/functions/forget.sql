@@ -1,7 +1,7 @@
 -- Forgetting a memory.
 --
--- Deleting a summary or a message deletes its messages and every summary made of them. An answer that used it may
--- repeat it: the runs that used it are known from their sources or their query. Answers that repeat it
+-- Deleting a summary, a message or a fact deletes its messages, and every summary and fact made of them. An answer that
+-- used it may repeat it: the runs that used it are known from their sources or their query. Answers that repeat it
 -- (maas_repeating_answers) are deleted, too, and so are answers that used those and repeat it. The other runs are
 -- doubtful: the result names them, and forgotten_memories keeps their ids, so that a second call with p_doubtful
 -- deletes their answers.
@@ -19,9 +19,11 @@ returns table (user_id uuid, logs uuid[]) language sql stable as $$
   where l.id = p_id and not l.is_provisional and (p_user is null or l.user_id = p_user)
   union all
   select g.user_id, array[g.id] from maas.raw_logs g where g.id = p_id and (p_user is null or g.user_id = p_user)
+  union all
+  select f.user_id, f.raw_log_ids from maas.facts f where f.id = p_id and (p_user is null or f.user_id = p_user)
 $$;
 comment on function maas.maas_memory_logs is
-  'The user of a summary or a message, and the logs under it; never logs of another user';
+  'The user of a summary, a message or a fact, and the logs under it; never logs of another user';
 
 create or replace function maas.maas_runs_using(p_user uuid, p_ids uuid[]) returns setof uuid language sql stable as $$
   with ids as materialized (select distinct unnest(p_ids) as id)
@@ -167,6 +169,7 @@ begin
     and not exists (select from unnest(gone) o(id) where o.id = l.id));
   perform maas.maas_dissolve_parents(gone);
   perform maas.maas_relink_corrections(p_user, gone || p_logs);
+  perform maas.maas_delete_facts(p_user, p_logs);
   delete from maas.lsm_storage l using unnest(gone) o(id) where l.id = o.id and l.user_id = p_user;
   update maas.term_df d set turns = d.turns - t.turns
   from (

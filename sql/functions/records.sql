@@ -12,7 +12,7 @@ create or replace function maas.maas_write_records(p_items jsonb) returns void l
 declare
   zone text := (select value from maas.engine_settings where key = 'timezone');
 begin
-  -- p_items: {run_id, archiver, user_id, log_ids, tags, summary, degraded, began}. run_id is null for imported
+  -- p_items: {run_id, archiver, user_id, log_ids, tags, summary, degraded, began, facts}. run_id is null for imported
   -- exchanges. log_ids null means all messages of the run. A blank summary means small talk: no row. Archived messages
   -- are skipped.
   with items as materialized (
@@ -64,10 +64,13 @@ begin
       then i.began else g.occurred_at end
   from items i cross join lateral unnest(i.logs) as u(id)
   where g.id = u.id;
+  if p_items @? '$[*].facts[0]' then
+    perform maas.maas_write_facts(p_items);
+  end if;
 end
 $$;
 comment on function maas.maas_write_records is
-  'Writes final summaries, marks their logs archived and removes provisional summaries, all or nothing';
+  'Writes final summaries and facts, marks their logs archived, removes provisional summaries, all or nothing';
 
 create or replace function maas.maas_record_failures(p_runs uuid[]) returns void language sql as $$
   select maas.maas_write_records(coalesce(jsonb_agg(jsonb_build_object(

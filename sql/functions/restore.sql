@@ -24,6 +24,9 @@ returns table (id uuid, user_id uuid) language sql stable as $$
   select t.id, t.user_id from maas.pipeline_runs t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.raw_logs t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.lsm_storage t where t.id = any(p_ids)
+  union all select t.id, t.user_id from maas.facts t where t.id = any(p_ids)
+  union all select t.id, t.user_id from maas.fact_decisions t where t.id = any(p_ids)
+  union all select t.id, t.user_id from maas.fact_names t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.chat_conversations t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.chat_messages t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.chat_pending_actions t where t.id = any(p_ids)
@@ -82,11 +85,11 @@ declare
   there int;
 begin
   if not exists (select from pg_class where oid = p_table and relnamespace = 'maas'::regnamespace and relname in (
-      'raw_logs', 'lsm_storage', 'memory_corrections', 'user_notes', 'chat_conversations',
-      'chat_messages', 'attachments')) then
+      'raw_logs', 'lsm_storage', 'memory_corrections', 'facts', 'fact_decisions', 'fact_names', 'user_notes',
+      'chat_conversations', 'chat_messages', 'attachments')) then
     raise feature_not_supported using message = format('%s is not restored', p_table);
   end if;
-  if p_table in ('maas.raw_logs'::regclass, 'maas.lsm_storage'::regclass) and not p_keep then
+  if p_table in ('maas.raw_logs'::regclass, 'maas.lsm_storage'::regclass, 'maas.facts'::regclass) and not p_keep then
     p_rows := (  -- a file that a user sends says what it likes of who said it
       select jsonb_agg(r.line || jsonb_build_object('origins',
         maas.maas_merge_origins(array[r.line->'origins', '[{"kind": "import", "name": "export"}]'])) order by r.place)
@@ -138,9 +141,9 @@ begin
     'select count(*) from %s t where t.user_id = $1 and '
     't.id in (select (r->>''id'')::uuid from jsonb_array_elements($2) r)',
     p_table) into there using p_user, p_rows;
-  -- A note that the user made again has the same content under another id.
+  -- A note that the user made again has the same content under another id, a name that was merged again the same name.
   if there < (select count(distinct r->>'id') from jsonb_array_elements(p_rows) r)
-    and p_table <> 'maas.user_notes'::regclass then
+    and p_table not in ('maas.user_notes'::regclass, 'maas.fact_names'::regclass) then
     raise unique_violation using message = 'parts of it exist already, under other ids';
   end if;
   return added;

@@ -17,7 +17,7 @@
 create or replace function maas.maas_table_rights() returns table (role_name text, privileges text, relations text[])
 language sql immutable as $$
   with lists(memory, shown, asked) as (values (
-    array['raw_logs', 'lsm_storage', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
+    array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
       'is_remembered, status, archive_status, sources, final_answer, error_code, error_message, degraded, limited, '
@@ -31,7 +31,7 @@ language sql immutable as $$
     ('maas_app', 'select', memory),
 
     ('maas_ops', 'select', array[
-      'v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines',
+      'v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_facts',
       'v_left_out_days', 'v_orchestrators', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current',
       'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent', 'v_user_memory', 'v_user_queue',
       'v_user_quotas', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
@@ -42,7 +42,8 @@ language sql immutable as $$
       'pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings',
       'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'user_identities', 'user_roles',
-      'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit',
+      'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'fact_decisions', 'fact_names',
+      'api_keys', 'ai_conversations', 'audit',
       'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms',
       'knowledge_embeddings', 'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
       'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
@@ -52,7 +53,8 @@ language sql immutable as $$
 
     ('maas_worker', 'select', memory || array[
       'pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
-      'assistants', 'tools', 'engine_settings', 'app_users', 'compactions', 'memory_corrections', 'user_profiles',
+      'assistants', 'tools', 'engine_settings', 'app_users', 'compactions', 'memory_corrections', 'fact_decisions',
+      'fact_names', 'user_profiles',
       'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings',
       'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions', 'v_engines', 'schema_files']),
     ('maas_server', 'select', array['auth_sessions']),
@@ -101,10 +103,10 @@ returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
     array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action'],
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight',
-      'maas_hidden_runs', 'maas_corrections', 'maas_role']))
+      'maas_hidden_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
-    ('maas_ops', formats || array[
+    ('maas_ops', formats || array['maas_facts',
       'maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
       'maas_delete_secret']),
 
@@ -112,7 +114,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile',
       'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents', 'maas_mark_document',
       'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import',
-      'maas_remember', 'maas_correct', 'maas_erase', 'maas_forget', 'maas_memories_from', 'maas_answers_from',
+      'maas_remember', 'maas_correct', 'maas_decide_fact', 'maas_correct_fact', 'maas_merge_fact_names', 'maas_erase',
+      'maas_forget', 'maas_memories_from', 'maas_answers_from',
       'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit',
       'maas_create_conversation', 'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action',
       'maas_decide_action', 'maas_press_button', 'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key',

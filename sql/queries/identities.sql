@@ -21,7 +21,11 @@ select user_id from maas.chat_pending_actions where id = $1;
 -- name: owner_of_attachment
 select user_id from maas.attachments where id = $1;
 
+-- name: owner_of_fact
+select user_id from maas.facts where id = $1;
+
 -- name: owner_of_memory
 select user_id from maas.lsm_storage where id = $1 and not is_provisional
 union all select user_id from maas.raw_logs where id = $1
+union all select user_id from maas.facts where id = $1
 union all select user_id from maas.forgotten_memories where memory_id = $1;

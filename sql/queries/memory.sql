@@ -23,7 +23,8 @@ order by l.occurred_at desc, l.seq desc limit $3;
 -- name: draft_inputs  -- $1 runs, $2 their users, $3 messages before these seqs, $4 how many of each; in order of time
 -- Of each run the messages (kind turn) as by recent_turns, the user's notes, each with the message in which the user
 -- asked for it, and the context that the client sent, what the request says of marks, whether a memory of the user is
--- corrected, and why the summary of the exchange before is missing (kind archive), if it is.
+-- corrected, whether facts of the user are known, and why the summary of the exchange before is missing (kind
+-- archive), if it is.
 with asked as materialized (
   select a.place::int as place, a.run_id, a.user_id, a.seq, a.turns, array(
       select id from maas.pipeline_runs where user_id = a.user_id and kind in ('ask', 'action', 'task') and seq >= a.seq
@@ -56,6 +57,9 @@ where r.metadata ? 'marks' and jsonb_typeof(r.metadata->'marks') = 'boolean'
 union all
 select a.place, 'corrected', null, null, null, null, null, null, null, null, null, null
 from asked a where exists (select from maas.memory_corrections c where c.user_id = a.user_id)
+union all
+select a.place, 'facts', null, null, null, null, null, null, null, null, null, null
+from asked a where exists (select from maas.facts f where f.user_id = a.user_id)
 union all
 select a.place, 'archive', r.id, null, null, null, r.state, null, null, null, null, null
 from asked a cross join lateral (

@@ -65,6 +65,19 @@ where l.user_id = $1 and not l.is_provisional order by l.created_at, l.id;
 select (jsonb_build_object('type', 'correction') || (to_jsonb(c) - 'user_id'))::text as line
 from maas.memory_corrections c where c.user_id = $1 order by c.created_at, c.id;
 
+-- name: export_facts  -- $1 user
+select (jsonb_build_object('type', 'fact') || (to_jsonb(f) - d.names))::text as line
+from maas.facts f cross join (select maas.maas_derived_columns('maas.facts') as names) d
+where f.user_id = $1 order by f.seq;
+
+-- name: export_fact_decisions  -- $1 user
+select (jsonb_build_object('type', 'fact_decision') || (to_jsonb(f) - 'user_id'))::text as line
+from maas.fact_decisions f where f.user_id = $1 order by f.created_at, f.id;
+
+-- name: export_fact_names  -- $1 user
+select (jsonb_build_object('type', 'fact_name') || (to_jsonb(f) - 'user_id'))::text as line
+from maas.fact_names f where f.user_id = $1 order by f.created_at, f.id;
+
 -- name: export_conversations  -- $1 user; what opening tools gave is left out: they are called again
 select (jsonb_build_object('type', 'conversation') || (to_jsonb(c) - array['user_id', 'start_results']))::text as line
 from maas.chat_conversations c where c.user_id = $1 order by c.created_at, c.id;

@@ -15,3 +15,9 @@ where c.left_out <> '{}';
 comment on view maas.v_left_out_days is
   'Merged summaries of which a model left out days or wrote something else: '
   'these days have the text that rules made of them';
+
+create view maas.v_facts as
+select u.user_id, f.id, f.subject, f.statement, f.state, f.since, f.kind, f.attribute, f.said_by, f.said_at,
+  f.last_said_at, f.true_from, f.true_until, f.is_pinned, f.origin, f.replaces, f.replaced_by, f.raw_log_ids
+from (select distinct user_id from maas.facts) u cross join lateral maas.maas_facts(u.user_id) f;
+comment on view maas.v_facts is 'What is true of each user, and what was';

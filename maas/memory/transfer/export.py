@@ -22,13 +22,27 @@ from pydantic import (
 
 from maas import queries
 from maas.memory.dates import to_utc
+from maas.memory.facts import Kind, Verdict
 from maas.named_queries import query_named
 from maas.plugins import exports_of_plugins
 from shared.db import Database
 from shared.images import SanitizedImage, sanitize_image
 from shared.text import visible_json
 
-PARTS = ("logs", "records", "corrections", "conversations", "messages", "notes", "attachments", "actions", "runs")
+PARTS = (
+    "logs",
+    "records",
+    "corrections",
+    "facts",
+    "fact_decisions",
+    "fact_names",
+    "conversations",
+    "messages",
+    "notes",
+    "attachments",
+    "actions",
+    "runs",
+)
 PLUGIN_TYPE = "plugin"  # of the rows of all plugins
 LARGE_PART = "attachments"  # its rows are read one at a time
 PREFETCH_ROWS = 100
@@ -73,6 +87,7 @@ def _day(day: date) -> date:
 Time = Annotated[AwareDatetime, AfterValidator(to_utc)]
 Day = Annotated[date, AfterValidator(_day)]
 Name = Annotated[str, Field(max_length=200)]
+FactName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class ExportHeader(BaseModel):
@@ -182,6 +197,46 @@ class CorrectionRow(ExportRow):
     root_id: UUID
 
 
+class FactRow(ExportRow):
+    """What is true of a user, or was."""
+
+    table = "facts"
+
+    statement: Annotated[str, Field(min_length=1, max_length=500)]
+    subject: FactName
+    attribute: FactName
+    kind: Kind
+    change: Literal["states", "ends", "corrects"]
+    depends_on: list[FactName] = Field(max_length=100)
+    said_by: Annotated[str, Field(min_length=1, max_length=200)]
+    said_at: Time
+    known_at: Time
+    true_from: Day | None
+    true_until: Day | None
+    raw_log_ids: list[UUID] = Field(min_length=1)
+    origin: Literal["rule", "model", "person"]
+    model: Name | None
+    origins: list[OriginRow] = Field([], max_length=1000)
+
+
+class FactDecisionRow(ExportRow):
+    """What a person decided about a statement."""
+
+    table = "fact_decisions"
+
+    key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    verdict: Verdict
+
+
+class FactNameRow(ExportRow):
+    """Two names of one subject."""
+
+    table = "fact_names"
+
+    name: FactName
+    same_as: FactName
+
+
 class ConversationRow(ExportRow):
     """A conversation."""
 
@@ -253,6 +308,9 @@ ROW_TYPES: dict[str, type[ExportRow]] = {
     "log": LogRow,
     "record": SummaryRow,
     "correction": CorrectionRow,
+    "fact": FactRow,
+    "fact_decision": FactDecisionRow,
+    "fact_name": FactNameRow,
     "conversation": ConversationRow,
     "message": MessageRow,
     "note": NoteRow,

@@ -1,0 +1,33 @@
+"""The form of a pattern of facts, and the words that look like names and are dates."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+PatternKind = Literal["identity", "relation", "preference", "event", "state", "possession"]
+
+
+class Pattern(NamedTuple):
+    """A pattern that covers a whole clause.
+
+    Its groups: `who` or `kin` is the subject, by default the user; others fill the braces of `attribute`.
+    """
+
+    kind: PatternKind
+    attribute: str
+    regex: re.Pattern[str]
+    change: Literal["states", "ends"] = "states"
+
+
+def pattern(kind: PatternKind, attribute: str, regex: str, change: Literal["states", "ends"] = "states") -> Pattern:
+    """A pattern from the text of its regular expression."""
+    return Pattern(kind, attribute, re.compile(regex), change)
+
+
+DATES = re.compile(
+    r"(?i:(?:the )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|christmas|easter|понедельник\w*|вторник\w*|сред[уаы]|четверг\w*|"
+    r"пятниц\w*|суббот\w*|воскресень\w*|январ\w|феврал\w|март\w?|апрел\w|ма[йяе]|июн\w|июл\w|август\w?|сентябр\w|"
+    r"октябр\w|ноябр\w|декабр\w)(?:\s.*)?"
+)

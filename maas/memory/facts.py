@@ -1,0 +1,182 @@
+"""Facts of a user as they are stored: what is true now, what was, and what a person decided about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+from maas import queries
+from maas.memory.dates import local
+from maas.memory.origins import Origin, foreign, mark_of
+from shared import tokens
+from shared.db import Database
+from shared.errors import MaasError
+from shared.text import escape, one_line
+
+Kind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question"]
+State = Literal["true", "uncertain", "replaced", "ended", "corrected", "wrong", "unused"]
+Verdict = Literal["wrong", "ended", "unused", "pinned", "free"]
+HEADING = "What is known:"
+HELD: tuple[State, ...] = ("true", "uncertain")
+NEWEST = 40  # facts that a card may show although they share no word with the question
+KINDS_FIRST = ("identity", "relation", "state")  # what a card shows first of these
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement about a subject, when it was said first and last, and whether it holds.
+
+    `since` is the day when it was replaced, ended, or became uncertain. `replaces` and `replaced_by` are the facts
+    before and after it. `matches`: how many words of the question it shares. `raw_log_ids` are its messages.
+    """
+
+    id: UUID
+    statement: str
+    subject: str
+    attribute: str
+    kind: Kind
+    said_by: str
+    said_at: datetime
+    last_said_at: datetime
+    true_from: date | None
+    true_until: date | None
+    raw_log_ids: tuple[UUID, ...]
+    origin: str
+    origins: tuple[Origin, ...]
+    created_at: datetime
+    state: State
+    since: date | None
+    replaced_by: UUID | None
+    replaces: UUID | None
+    is_pinned: bool
+    matches: int = 0
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Fact:
+        fields = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
+        fields |= {"raw_log_ids": tuple(row["raw_log_ids"]), "origins": Origin.from_json(row["origins"])}
+        return cls(**fields)
+
+
+async def find_facts(
+    db: Database, user_id: UUID, question: str, as_of: datetime | None = None, newest: int = NEWEST
+) -> list[Fact]:
+    """The facts that a prompt about `question` may show, replaced ones too: without order."""
+    return [Fact.from_row(row) for row in await db.rows(queries.find_facts, user_id, question, as_of, newest)]
+
+
+async def list_facts(
+    db: Database,
+    user_id: UUID,
+    limit: int,
+    *,
+    as_of: datetime | None = None,
+    states: Sequence[State] | None = None,
+    subject: str | None = None,
+    before: tuple[datetime, UUID] | None = None,
+) -> list[Fact]:
+    """The facts of a user, newest first."""
+    at, fact_id = before or (None, None)
+    wanted = None if states is None else list(states)
+    about = None if subject is None else subject.lower()
+    rows = await db.rows(queries.list_facts, user_id, as_of, wanted, about, at, fact_id, limit)
+    return [Fact.from_row(row) for row in rows]
+
+
+async def decide_fact(db: Database, user_id: UUID, fact_id: UUID, verdict: Verdict, actor: str) -> None:
+    """Note what a person decided about a statement; whoever says it again changes nothing.
+
+    Raises MaasError('not_found').
+    """
+    assert verdict in get_args(Verdict)
+    if not await db.value(queries.decide_fact, user_id, fact_id, verdict, actor):
+        raise _unknown(fact_id)
+
+
+async def correct_fact(
+    db: Database, user_id: UUID, fact_id: UUID, text: str, source: str, actor: str
+) -> tuple[UUID, UUID]:
+    """Add a statement of the person that says what is right instead; return its run and the new fact.
+
+    Raises MaasError('not_found').
+    """
+    row = await db.row(queries.correct_fact, user_id, fact_id, text, source, actor)
+    if row is None:
+        raise _unknown(fact_id)
+    return row["run_id"], row["fact_id"]
+
+
+async def merge_names(db: Database, user_id: UUID, name: str, same_as: str) -> int:
+    """Say that two names are one subject; return how many facts the first name has. Raises MaasError('not_found')."""
+    merged = await db.value(queries.merge_fact_names, user_id, name, same_as)
+    if not merged:
+        raise MaasError("not_found", f"no fact is about {name!r}")
+    return int(merged)
+
+
+def _unknown(fact_id: UUID) -> MaasError:
+    return MaasError("not_found", f"there is no fact {fact_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class CardLine:
+    """A line of a card and the fact that it shows."""
+
+    line: str
+    fact: Fact
+
+
+async def read_card(
+    db: Database, user_id: UUID, question: str, max_tokens: int, zone: tzinfo, as_of: datetime | None = None
+) -> list[CardLine]:
+    """What is known of a user as a prompt about `question` shows it; see `card`."""
+    return card(await find_facts(db, user_id, question, as_of), max_tokens, zone) if max_tokens > 0 else []
+
+
+def card(facts: Sequence[Fact], max_tokens: int, zone: tzinfo) -> list[CardLine]:
+    """What is known, in lines that fit: pinned facts, those that share words with the question, then the newest.
+
+    A line says since when it is uncertain, what it was before, or that it has ended. What a person called wrong or
+    wants unused is never shown.
+    """
+    known = {fact.id: fact for fact in facts}
+    lines: list[CardLine] = []
+    room = max_tokens - tokens.count(HEADING + "\n")
+    for fact in sorted(filter(_is_shown, facts), key=_rank):
+        former = known.get(fact.replaces) if fact.replaces is not None else None
+        line = _line(fact, former if former is not None and former.state in ("replaced", "ended") else None, zone)
+        cost = tokens.count(line + "\n")
+        if cost <= room:
+            room -= cost
+            lines.append(CardLine(line, fact))
+    return lines
+
+
+def _is_shown(fact: Fact) -> bool:
+    """Whether a card may show a fact: while it holds, or when it ended without a statement that says so."""
+    return fact.state in HELD or (fact.state == "ended" and fact.replaced_by is None and fact.matches > 0)
+
+
+def _rank(fact: Fact) -> tuple[bool, int, bool, float]:
+    return not fact.is_pinned, -fact.matches, fact.kind not in KINDS_FIRST, -fact.last_said_at.timestamp()
+
+
+def _line(fact: Fact, former: Fact | None, zone: tzinfo) -> str:
+    when = [_day(fact.last_said_at, zone)]
+    if fact.state == "uncertain":
+        when.append(f"uncertain since {fact.since}")
+    elif fact.state == "ended":
+        when.append(f"ended {fact.since}")
+    if mark := mark_of(foreign(fact.origins)):
+        when.append(mark)
+    before = ""
+    if former is not None:
+        before = f" (before, said {_day(former.last_said_at, zone)}: {escape(one_line(former.statement))})"
+    return f"- [{', '.join(when)}] {escape(one_line(fact.said_by))}: {escape(one_line(fact.statement))}{before}"
+
+
+def _day(at: datetime, zone: tzinfo) -> str:
+    return f"{local(at, zone):%Y-%m-%d}"

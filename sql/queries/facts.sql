@@ -1,0 +1,26 @@
+-- Facts of a user.
+
+-- name: list_facts  -- $1 user, $2 known at, $3 states or null, $4 subject in lower case or null,
+-- $5 before this time and $6 this id, or null, $7 how many; newest first
+select f.id, f.statement, f.subject, f.attribute, f.kind, f.said_by, f.said_at, f.last_said_at, f.true_from,
+  f.true_until, f.raw_log_ids, f.origin, f.origins, f.created_at, f.state, f.since, f.replaced_by, f.replaces,
+  f.is_pinned
+from maas.maas_facts($1, coalesce($2, 'infinity'::timestamptz)) f
+where ($3::text[] is null or f.state = any($3)) and ($4::text is null or lower(f.subject) = $4)
+  and ($5::timestamptz is null or (f.created_at, f.id) < ($5, $6::uuid))
+order by f.created_at desc, f.id desc limit $7;
+
+-- name: find_facts  -- $1 user, $2 question, $3 known at or null, $4 how many of the newest beside those that match
+select f.id, f.statement, f.subject, f.attribute, f.kind, f.said_by, f.said_at, f.last_said_at, f.true_from,
+  f.true_until, f.raw_log_ids, f.origin, f.origins, f.created_at, f.state, f.since, f.replaced_by, f.replaces,
+  f.is_pinned, f.place, f.matches
+from maas.maas_find_facts($1, $2, coalesce($3, 'infinity'::timestamptz), $4) f;
+
+-- name: decide_fact  -- $1 user, $2 fact, $3 verdict, $4 actor
+select maas.maas_decide_fact($1, $2, $3, $4);
+
+-- name: correct_fact  -- $1 user, $2 fact, $3 statement, $4 source, $5 actor
+select run_id, log_id, fact_id from maas.maas_correct_fact($1, $2, $3, $4, $5);
+
+-- name: merge_fact_names  -- $1 user, $2 name, $3 the name that it is the same as
+select maas.maas_merge_fact_names($1, $2, $3);

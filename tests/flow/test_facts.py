@@ -1,0 +1,124 @@
+"""Facts through the whole product: said, found by rules, shown to the next answer, decided about, forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from maas.engine.drafts import Draft
+from tests.stack import Stack
+
+
+def ask(stack: Stack, user: UUID, *queries: str) -> UUID:
+    """The run of the last query, when all are in memory."""
+    runs = [stack.ask(user, query) for query in queries]
+    stack.wait_archived(*runs)
+    return runs[-1]
+
+
+def focus(stack: Stack, run_id: UUID) -> list[str]:
+    (row,) = stack.rows("select draft_context from pipeline_runs where id = %s", run_id)
+    return list(Draft.parse(row["draft_context"]).focus)
+
+
+def facts(stack: Stack, user: UUID, **params: str) -> dict[str, dict[str, Any]]:
+    reply = stack.client.get(f"/v1/users/{user}/facts", params=params)
+    assert reply.status_code == 200, reply.text
+    return {one["fact"]: one for one in reply.json()["results"]}
+
+
+def post(stack: Stack, path: str, status: int = 200, **body: Any) -> Any:
+    reply = stack.client.post(path, json=body)
+    assert reply.status_code == status, reply.text
+    return reply.json()
+
+
+def test_what_changed_is_shown_with_what_it_was(stack: Stack, user: UUID) -> None:
+    run_id = ask(
+        stack,
+        user,
+        "I live in Oslo.",
+        "By the way, my neighbour is called Tom and I love jazz.",
+        "We have just moved to Bergen!",
+        "Where do I live, and who is my neighbour?",
+    )
+    lines = focus(stack, run_id)
+    start = lines.index("What is known:")
+    (bergen,) = [line for line in lines[start:] if "moved to Bergen" in line and "(before, said" in line]
+    assert "I live in Oslo.)" in bergen
+    assert any("uncertain since" in line and "Tom" in line for line in lines)
+    known = facts(stack, user)
+    assert known["My neighbour is called Tom."]["state"] == "uncertain"
+    assert set(known) == {"My neighbour is called Tom.", "I love jazz.", "We have just moved to Bergen."}
+    assert set(facts(stack, user, state="replaced")) == {"I live in Oslo."}
+    assert set(facts(stack, user, state="all")) == {*known, "I live in Oslo."}
+    assert facts(stack, uuid4()) == {}
+
+
+def test_facts_in_russian(stack: Stack, user: UUID) -> None:
+    run_id = ask(stack, user, "Я живу в Твери, мою сестру зовут Анна.", "Я переехала в Псков", "Где я живу?")
+    assert any("Псков" in line and "Я живу в Твери.)" in line for line in focus(stack, run_id))
+    assert "Мою сестру зовут Анна." in facts(stack, user)
+
+
+def test_a_person_decides(stack: Stack, user: UUID) -> None:
+    ask(stack, user, "I love jazz. I hate olives. My dog is called Rex.")
+    known = facts(stack, user)
+    jazz, olives, rex = (known[one]["id"] for one in ("I love jazz.", "I hate olives.", "My dog is called Rex."))
+    post(stack, f"/v1/facts/{jazz}/decide", user_id=str(user), verdict="unused")
+    post(stack, f"/v1/facts/{olives}/decide", user_id=str(user), verdict="wrong")
+    post(stack, f"/v1/facts/{rex}/decide", user_id=str(user), verdict="pinned")
+    post(stack, f"/v1/facts/{rex}/decide", 404, user_id=str(uuid4()), verdict="wrong")
+    post(stack, f"/v1/facts/{rex}/decide", 422, user_id=str(user), verdict="gone")
+    run_id = ask(stack, user, "I love jazz.", "Say something about mountains.")
+    lines = focus(stack, run_id)
+    card = lines[lines.index("What is known:") :]
+    assert card[1].endswith("My dog is called Rex.") and "I hate olives." not in "".join(card[:3])
+    assert facts(stack, user, state="unused")["I love jazz."]["since"] is None
+    moved = post(stack, f"/v1/facts/{rex}/correct", 202, user_id=str(user), fact="My dog is called Max.")
+    assert post(stack, f"/v1/facts/{rex}/correct", 202, user_id=str(user), fact="My dog is called Max.") == moved
+    assert facts(stack, user, state="all")["My dog is called Rex."]["state"] == "corrected"
+
+
+def test_a_context_shows_what_is_known(stack: Stack, user: UUID) -> None:
+    ask(stack, user, "My sister Anna lives in Oslo.", "My sister lives in Moss.")
+    body = post(stack, "/v1/context", user_id=str(user), query="Where does my sister live?")
+    assert "What is known:\n- [" in body["context"]
+    assert {one["kind"] for one in body["sources"]} == {"fact", "turn"}
+    assert post(stack, f"/v1/users/{user}/facts/names", name="sister", same_as="anna") == {"facts": 1}
+    assert facts(stack, user, about="anna", state="replaced") or facts(stack, user, about="Anna", state="replaced")
+    small = post(stack, "/v1/context", user_id=str(user), query="Where?", max_tokens=50)
+    assert small["tokens"] <= 50
+
+
+def test_forgetting_by_a_fact(stack: Stack, user: UUID) -> None:
+    run_id = ask(stack, user, "My landlord is called Qzvorak.")
+    (fact,) = facts(stack, user).values()
+    reply = stack.client.delete(f"/v1/memories/{fact['id']}", params={"user_id": str(user)})
+    assert reply.status_code == 200, reply.text
+    assert facts(stack, user, state="all") == {}
+    assert stack.rows("select from raw_logs where run_id = %s and message_type = 'user_query'", run_id) == []
+
+
+def test_what_is_not_remembered_is_no_fact(stack: Stack, user: UUID) -> None:
+    insert = "insert into pipeline_runs (user_id, user_query, is_remembered) values (%s, %s, false) returning id"
+    stack.wait_archived(stack.rows(insert, user, "I live in Oslo.")[0]["id"])
+    assert facts(stack, user, state="all") == {}
+
+
+def test_an_export_takes_facts_and_decisions_along(stack: Stack, user: UUID) -> None:
+    ask(stack, user, "I love jazz. I live in Oslo.")
+    known = facts(stack, user)
+    post(stack, f"/v1/facts/{known['I love jazz.']['id']}/decide", user_id=str(user), verdict="wrong")
+    export = stack.client.get(f"/v1/users/{user}/export").content
+    other = uuid4()
+    reply = stack.client.post(
+        f"/v1/users/{other}/import", content=export, headers={"content-type": "application/x-ndjson"}
+    )
+    assert reply.status_code == 202, reply.text
+    states = {one: row["state"] for one, row in facts(stack, other, state="all").items()}
+    assert states == {"I love jazz.": "wrong", "I live in Oslo.": "true"}
+    (oslo,) = [row for row in facts(stack, other, state="true").values()]
+    assert oslo["id"] != known["I live in Oslo."]["id"] and oslo["origins"] == [
+        {"kind": "import", "name": "export", "domain": None, "id": None}
+    ]
