@@ -23,6 +23,7 @@ from maas import queries
 from maas.memory.candidates import Candidates, Flags
 from maas.memory.corrections import NONE, Correction, read_corrections
 from maas.memory.dates import fit
+from maas.memory.excerpts import asks_again
 from maas.memory.health import MemoryReason
 from maas.memory.origins import Origin
 from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter, parse_query
@@ -34,6 +35,7 @@ from shared.models.calls import QueryEmbedder
 
 FULL_READ_MESSAGES = 2000  # a memory of at most so many messages is read whole by every search
 RARE_TERM_MESSAGES = 600  # in a larger one, the messages that the chosen rare terms may occur in together
+MAX_ASKED_AGAIN = 10  # earlier copies of a question among the best messages that make room for others
 COUNT_INTERVAL_S = 20.0
 COUNT_OVERLAP = timedelta(minutes=5)  # a transaction may commit messages that are as old as this
 log = structlog.get_logger()
@@ -80,11 +82,12 @@ async def search(
     Messages are matched by words, and with `query_embedder` also by meaning. With `is_full` the list goes on with
     messages that do not match, unless the memory is a large one. `evidence` of the same query, gathered a moment ago,
     saves reading it again; it may differ in the scope of its filters only. Before a message that is corrected stands
-    its correction, whatever the query.
+    its correction, whatever the query. That the same was asked before is no answer.
     """
     if evidence is None:
         evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=is_full)
-    hits = await read_hits(db, user_id, rank(replace(evidence, filters=filters), limit=limit))
+    found = await read_hits(db, user_id, rank(replace(evidence, filters=filters), limit=limit + MAX_ASKED_AGAIN))
+    hits = [hit for hit in found if not asks_again(query, hit.text)][:limit]
     return (await put_corrections_first(db, user_id, hits, filters))[:limit] if evidence.has_corrections else hits
 
 

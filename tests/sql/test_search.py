@@ -295,3 +295,16 @@ async def test_a_context_is_filled_only_when_memory_knows_something(db: Database
     assert len(whole.lines) == 21 and "Basil" in whole.lines[0]
     near = await build_context(db, user, "walrus?", 2000)
     assert "Basil" in near.lines[0] and len(near.lines) < 5
+
+
+async def test_that_the_same_was_asked_before_is_no_answer(db: Database, connection: Connection) -> None:
+    """However often; a question that says more than was asked is one."""
+    user = uuid4()
+    asked = [(NOW - timedelta(hours=n), "Where does Alma live?") for n in range(1, 8)]
+    say(
+        connection,
+        user,
+        [*asked, (NOW, "Does Alma live in Porto?"), (NOW - timedelta(days=9), "Alma moved to Lisbon.")],
+    )
+    found = await texts(db, user, "Where does Alma live?")
+    assert sorted(found) == ["Alma moved to Lisbon.", "Does Alma live in Porto?"]
