@@ -126,7 +126,9 @@ class _Line:
 
 async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, Any]:
     language = await prompt_language(deps, run.assistant, run.assistants_version)
-    prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version, language=language))["Archivist"]
+    version = run.assistants_version
+    prompts = await read_prompts(deps.db, "Archivist", "Facts", version=version, language=language)
+    prompt = prompts["Archivist"]
     zone = await zone_of(run, deps)
     lines = [_Line.of(log, zone) for log in logs]
     is_by_rule = deps.is_by_rule("Archivist")
@@ -139,10 +141,13 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
         system = ""
         text = fill(prompt.text, {"start_date": days[0], "end_date": days[-1], "raw_logs_content": content})
     else:
+        parts = [prompt.text, now_line(lines[0].at, zone, language)]
         if not is_by_rule:
-            before, known = await _lines_before(run, deps, logs), await _known_facts(run, deps, lines)
-            schema = SCHEMA_WITH_FACTS
-        system = f"{prompt.text}\n\n{now_line(lines[0].at, zone, language)}"
+            before = await _lines_before(run, deps, logs)
+            if deps.settings.answers.facts == "model":
+                known, schema = await _known_facts(run, deps, lines), SCHEMA_WITH_FACTS
+                parts.insert(1, prompts["Facts"].text)
+        system = "\n\n".join(parts)
         text = _fenced(before, lines, known, language)
     request = Request(
         role="Archivist",

@@ -25,7 +25,7 @@ from maas.memory.context import (
 from maas.memory.dates import local
 from maas.memory.excerpts import asks_again
 from maas.memory.facts import HEADING as FACTS_HEADING
-from maas.memory.facts import read_card
+from maas.memory.facts import Known, read_known
 from maas.memory.health import MemoryReason
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.origins import Origin, foreign, merged
@@ -81,17 +81,18 @@ async def run(run: Run, deps: Deps) -> Outcome:
             sources.add("recent", {message.log_id: 0.0}, message.origins)
     focus = [sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}, hit.origins) for hit in inputs.corrections]
     focus += _note_lines(inputs.notes, sources)
-    focus += await _fact_lines(run, deps, inputs, sources)
+    facts = await _read_known(run, deps, inputs)
     known = [*shown, *(hit.id for hit in inputs.corrections), *(note.log_id for note in inputs.notes if note.log_id)]
     analysis = run.analysis or {}
     chosen = analysis.get("context_found") or {}
     if analysis.get("needs_context") and chosen.get("lsm_record_id"):
         focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
     search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
-    context = await _search(run, deps, search_room, [*known, *sources.shown])
+    context = await _search(run, deps, search_room, [*known, *sources.shown], facts.outdated)
     for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
         origins = merged(hit.origins for hit in hits)
         focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}, origins))
+    focus += _fact_lines(facts, sources)
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
@@ -162,14 +163,18 @@ def _note_lines(notes: Sequence[Note], sources: Sources) -> list[str]:
     return [NOTES_HEADING, *lines] if lines else []
 
 
-async def _fact_lines(run: Run, deps: Deps, inputs: _Inputs, sources: Sources) -> list[str]:
-    """What is known of the user, pinned facts first, then by the question; search shows the words, too."""
-    limit = deps.settings.answers.facts_tokens
-    if not inputs.has_facts or not limit:
-        return []
-    known = await read_card(deps.db, run.user_id, run.user_query, limit, deps.settings.engine.zone, run.as_of)
+async def _read_known(run: Run, deps: Deps, inputs: _Inputs) -> Known:
+    if not inputs.has_facts:
+        return Known()
+    zone, limit = deps.settings.engine.zone, deps.settings.answers.facts_tokens
+    return await read_known(deps.db, run.user_id, run.user_query, limit, zone, run.as_of)
+
+
+def _fact_lines(known: Known, sources: Sources) -> list[str]:
+    """What is known of the user, pinned facts first, then by the question; it stands behind the words."""
     lines = [
-        sources.line(one.line, "turn", dict.fromkeys(one.fact.raw_log_ids, 1.0), one.fact.origins) for one in known
+        sources.line(one.line, "turn", dict.fromkeys(one.fact.raw_log_ids, 1.0), one.fact.origins)
+        for one in known.lines
     ]
     return [FACTS_HEADING, *lines] if lines else []
 
@@ -192,7 +197,9 @@ async def _summary_lines(
     return [*lines, f"Period: {escape(period)}", summary]
 
 
-async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) -> MemoryContext:
+async def _search(
+    run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID], outdated: Mapping[UUID, str]
+) -> MemoryContext:
     """Return what memory holds on the query, without what is `shown`; nothing where the search fails.
 
     Where the Analyzer's model asked for no memory, only messages that answer the query are returned.
@@ -219,6 +226,7 @@ async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) 
             exclude=frozenset(shown),
             only=only,
             evidence=evidence,
+            outdated=outdated,
         )
     except asyncpg.PostgresError as error:
         if not is_search_failure(error):

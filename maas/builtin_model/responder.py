@@ -20,6 +20,7 @@ from maas.builtin_model.language import (
     stem,
     words,
 )
+from maas.memory.facts import HEADING as KNOWN
 from maas.prompting.trimming import FOUND
 from shared.text import one_line, sentences, shorten, unescape
 
@@ -67,6 +68,7 @@ class MemoryLine:
 
     `rank` is its position among the search results, from 0. `questions` are the questions that were taken out of
     `text`: they show what a summary is about, and are never quoted. `number` is that by which an answer cites it.
+    `is_fact`: it says again what some message said.
     """
 
     text: str
@@ -76,6 +78,7 @@ class MemoryLine:
     rank: int | None = None
     questions: str = ""
     number: str = ""
+    is_fact: bool = False
 
 
 def respond(inputs: Mapping[str, Any]) -> str:
@@ -99,16 +102,16 @@ def parse(memory: Sequence[str]) -> list[MemoryLine]:
     lines: list[MemoryLine] = []
     period = ""
     rank: int | None = None
+    is_fact = False
     for escaped in memory:
         text = unescape(escaped[:MAX_LINE_CHARS]).strip()
         if dated := _LINE.match(text):
             speaker = (dated["speaker"] or "").strip()
-            lines.append(
-                MemoryLine(dated["text"].strip(), dated["at"].strip(), speaker, rank=rank, number=dated["number"] or "")
-            )
+            text, at, number = dated["text"].strip(), dated["at"].strip(), dated["number"] or ""
+            lines.append(MemoryLine(text, at, speaker, rank=rank, number=number, is_fact=is_fact))
             rank = None if rank is None else rank + 1
-        elif text == FOUND:
-            rank = 0
+        elif text in (FOUND, KNOWN):
+            rank, is_fact = (0, False) if text == FOUND else (None, True)
         elif heading := _HEADING.match(text):
             if heading["name"].lower() in ("period", "период"):
                 period = heading["rest"].strip()
@@ -144,7 +147,8 @@ def best_lines(query: str, lines: Sequence[MemoryLine]) -> list[MemoryLine]:
         for line in lines
         if not is_builtin_answer(line.text) and words(line.text) != query_words
     ]
-    usable = [line for line in statements if line.text]
+    said = [line for line in statements if line.text and not line.is_fact]
+    usable = said + [line for line in statements if line.is_fact and not any(_overlap(line, one) for one in said)]
     if not subject:
         newest = sorted(usable, key=lambda line: line.at, reverse=True)
         return newest[:MAX_QUOTES] if refers_back(query) else []

@@ -56,6 +56,7 @@ _DAY = (
     r"[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2})(?:,? \d{4})?)"
 )
 _I = r"(?i:I)"
+_MOVED = "(?:moved (?:back |over )?to|relocated to|settled in|settled down in)"
 _LATELY = r"(?: (?:just|recently|finally|now))?"
 
 PATTERNS = (
@@ -68,12 +69,14 @@ PATTERNS = (
     pattern("identity", "phone", r"(?i:my (?:phone|mobile)(?: number)?(?: is|'s)) (?P<value>[+\d][\d ()-]{5,20})"),
     pattern("state", "residence", rf"(?i:I|we)(?: (?:now|currently|still|both))? live (?:in|near) {_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"(?i:I'm|I am|I’m|we're|we are) (?:now )?living in {_PLACE}{_TAIL}"),
-    pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_LATELY} moved (?:back |over )?to {_PLACE}{_TAIL}"),
+    pattern(
+        "state", "residence", rf"(?i:(?:I['’]m|I am|we['’]re|we are)) (?:now |currently )?based in {_PLACE}{_TAIL}"
+    ),
+    pattern("state", "residence", rf"(?i:my home|our home|home) is (?:now )?(?:in )?{_PLACE}{_TAIL}"),
+    pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_LATELY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
     pattern("state", "residence", rf"(?i:I) (?:no longer live|don['’]t live) in {_PLACE}{_TAIL}", "ends"),
     pattern("state", "residence", rf"{_WHO} (?:now |currently )?lives in {_PLACE}{_TAIL}"),
-    pattern(
-        "state", "residence", rf"{_WHO}(?: has)?(?: (?:just|recently|finally))? moved (?:back )?to {_PLACE}{_TAIL}"
-    ),
+    pattern("state", "residence", rf"{_WHO}(?: has)?{_LATELY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
     pattern("state", "residence", rf"{_WHO} (?:no longer lives|doesn['’]t live) in {_PLACE}{_TAIL}", "ends"),
     pattern("state", "work", rf"{_I}(?: (?:now|currently))? work (?:at|for) {_PLACE}{_TAIL}"),
     pattern("state", "work", rf"{_I}(?:'m| am|’m) (?:now )?working (?:at|for) {_PLACE}{_TAIL}"),
@@ -82,6 +85,14 @@ PATTERNS = (
         "work",
         rf"{_I}(?:['’]ve| have)?{_LATELY} (?:started(?: working| a (?:new )?job)?|joined|got a (?:new )?job)"
         rf"(?: (?:at|for|with))? {_PLACE}{_TAIL}",
+        "begins",
+    ),
+    pattern("state", "work", rf"(?i:my (?:new )?job is (?:at|with)) {_PLACE}{_TAIL}"),
+    pattern(
+        "state", "work", rf"(?i:(?:today|yesterday|this) (?:is|was) my first (?:day|week) at) {_PLACE}{_TAIL}", "begins"
+    ),
+    pattern(
+        "state", "work", rf"(?i:I was hired by|I['’]ve been hired by|I got hired (?:at|by)) {_PLACE}{_TAIL}", "begins"
     ),
     pattern("state", "work", rf"{_I} (?:no longer work|don['’]t work) (?:at|for) {_PLACE}{_TAIL}", "ends"),
     pattern("state", "work", rf"{_I}(?:'ve|’ve| have)?(?: just)? (?:quit|left|lost) my job{_TAIL}", "ends"),

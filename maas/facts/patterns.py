@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+PatternChange = Literal["states", "begins", "ends"]
 PatternKind = Literal["identity", "relation", "preference", "event", "state", "possession"]
 
 
@@ -17,10 +18,10 @@ class Pattern(NamedTuple):
     kind: PatternKind
     attribute: str
     regex: re.Pattern[str]
-    change: Literal["states", "ends"] = "states"
+    change: PatternChange = "states"
 
 
-def pattern(kind: PatternKind, attribute: str, regex: str, change: Literal["states", "ends"] = "states") -> Pattern:
+def pattern(kind: PatternKind, attribute: str, regex: str, change: PatternChange = "states") -> Pattern:
     """A pattern from the text of its regular expression."""
     return Pattern(kind, attribute, re.compile(regex), change)
 

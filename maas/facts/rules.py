@@ -17,7 +17,7 @@ from maas.facts.patterns import DATES, Pattern
 from maas.memory.facts import Kind
 from shared.text import one_line, sentences
 
-Change = Literal["states", "ends", "corrects"]
+Change = Literal["states", "begins", "ends", "corrects"]
 USER = "user"
 MAX_TEXT_CHARS = 4000  # of a message; a longer one is a text that somebody pasted
 MAX_SENTENCE_CHARS, MAX_STATEMENT_CHARS, MAX_NAME_CHARS = 400, 200, 100

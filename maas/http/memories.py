@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -43,11 +42,10 @@ from maas.http.schemas import (
     json_response,
 )
 from maas.http.state import AppState, app_state
-from maas.memory.context import build_context
 from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
-from maas.memory.facts import HEADING as FACTS_HEADING
-from maas.memory.facts import Fact, read_card
+from maas.memory.facts import Fact
+from maas.memory.known_context import build_known_context
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage
 from maas.memory.search import Hit, gather_evidence, read_hits, role_of, search
@@ -63,7 +61,6 @@ from shared import tokens
 from shared.db import Database
 
 MIN_HITS_OF_SUMMARY = 3
-FACTS_SHARE = 4  # what is known takes at most this part of a context
 
 
 async def post_search(request: Request) -> Response:
@@ -159,27 +156,29 @@ async def post_context(request: Request) -> Response:
     """Return the best evidence for a query within a token budget, for a client that calls its own model."""
     body = await read_body(request, ContextQuery)
     state = app_state(request)
-    zone = state.settings.engine.zone
-    as_of = in_zone(zone, body.as_of)
-    filters = SearchFilter(as_of=as_of, zone=zone)
-    facts_tokens = min(state.settings.answers.facts_tokens, body.max_tokens // FACTS_SHARE)
+    zone, facts_tokens = state.settings.engine.zone, state.settings.answers.facts_tokens
+    filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
     async with state.shares.reads.hold(body.user_id):
-        known = await read_card(state.db, body.user_id, body.query, facts_tokens, zone, as_of)
-        lines = (FACTS_HEADING, *(one.line for one in known)) if known else ()
-        context = await build_context(
+        context = await build_known_context(
             state.db,
             body.user_id,
             body.query,
-            body.max_tokens - sum(tokens.count(line + "\n") for line in lines),
+            body.max_tokens,
+            facts_tokens,
             filters=filters,
             query_embedder=state.query_embedder,
-            is_full=True,
         )
-    text = replace(context, lines=(*lines, *context.lines)).fenced
-    sources = [
-        Source(id=one.fact.id, kind="fact", score=1.0, number=None, origins=_origins_of(one.fact)) for one in known
-    ] + [Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit)) for hit in context.hits]
-    return json_response(ContextResult(context=text, tokens=tokens.count(text), sources=sources))
+    text = context.fenced
+    sources = [_source(one.fact, "fact", 1.0) for one in context.known.lines]
+    sources += [_source(hit, "turn", hit.score) for hit in context.said.hits]
+    result = ContextResult(
+        context=text,
+        tokens=tokens.count(text),
+        sources=sources,
+        found=context.is_found,
+        confidence=context.confidence,
+    )
+    return json_response(result)
 
 
 async def _read_memory(request: Request) -> dict[str, Any]:

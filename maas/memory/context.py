@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Self
@@ -31,6 +31,8 @@ ROOM_SHARES, CHARS_PER_SHARED_TOKEN = 16, 4
 MIN_WHOLE_CHARS, MORE_WHOLE_CHARS, HALF_RANK = 200, 400, 10
 MIN_EXCERPT_CHARS = 300
 LONG_CHARS = 1000  # a text of more characters takes longer to excerpt than to escape and count
+MAX_NOTED_CHARS = 200  # of a message that is known to hold no longer; a longer one says more than a fact
+NOTHING_OUTDATED: Mapping[UUID, str] = {}
 MAX_CHANGES = 16  # statements of a context that are looked at for what they replace
 ASSISTANTS = frozenset({"assistant", "ai", "bot"})
 CHARS_PER_TOKEN = 4.6
@@ -69,12 +71,14 @@ async def build_context(
     only: Collection[UUID] | None = None,
     is_full: bool = False,
     evidence: Evidence | None = None,
+    outdated: Mapping[UUID, str] = NOTHING_OUTDATED,
 ) -> MemoryContext:
     """Search memory and return what fits into `max_tokens` tokens, without the messages in `exclude`.
 
     With `only` these messages are returned alone, and what corrects them.
     With `is_full` the remaining room is filled with messages that do not match, unless the memory is a large one.
     `evidence` is that of the same query, if it was gathered before. Earlier copies of the query are no evidence.
+    `outdated`: see `fill_budget`.
     """
     limit = min(max_tokens // MIN_LINE_TOKENS + len(exclude) + 1, MAX_SEARCHED_MESSAGES)
     if evidence is None:
@@ -85,15 +89,22 @@ async def build_context(
         hits = [hit for hit in hits if hit.id in only or hit.id in corrections]
     shown = [hit for hit in hits if hit.id not in exclude and not asks_again(query, hit.text)]
     long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)
-    context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone)
+    context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone, outdated)
     return replace(context, reasons=evidence.reasons)
 
 
-def fill_budget(hits: Sequence[Hit], max_tokens: int, question: str = "", zone: tzinfo = UTC) -> MemoryContext:
+def fill_budget(
+    hits: Sequence[Hit],
+    max_tokens: int,
+    question: str = "",
+    zone: tzinfo = UTC,
+    outdated: Mapping[UUID, str] = NOTHING_OUTDATED,
+) -> MemoryContext:
     """Return lines of the best hits that fit, the best first. A line that does not fit is left out.
 
     A long text is an excerpt that fits `question`. What one speaker says twice is one line with its dates. A statement
-    that a later one replaces, or that the user has corrected, stands behind that and says so.
+    that a later one replaces, or that the user has corrected, stands behind that and says so. `outdated` are notes on
+    messages that are known to hold no longer.
     """
     about = question_stems(question)
     lines: list[_Line] = []
@@ -127,7 +138,7 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int, question: str = "", zone: 
             lines.append(line)
         else:
             lines[number] = line
-    return _context(_mark_replaced(lines, max_tokens, zone))
+    return _context(_mark_replaced(lines, max_tokens, zone, outdated))
 
 
 def _excerpt_chars(text: str, rank: int, room: int) -> int:
@@ -148,11 +159,11 @@ class _Line:
     cost: int
 
     @classmethod
-    def of(cls, hits: tuple[Hit, ...], said: Hit, text: str, days: frozenset[str], replaced: str = "") -> Self:
-        """Date the text by the last two days, or by the last one and the day when it was replaced."""
+    def of(cls, hits: tuple[Hit, ...], said: Hit, text: str, days: frozenset[str], note: str = "") -> Self:
+        """Date the text by the last two days, or by the last one and a note such as `replaced 2026-05-01`."""
         when = ", ".join(sorted(days, reverse=True)[:2]) + (f" and {len(days) - 2} more" if len(days) > 2 else "")
-        if replaced:
-            when = f"{max(days)}, replaced {replaced}"
+        if note:
+            when = f"{max(days)}, {note}"
         if mark := mark_of(merged(hit.origins for hit in hits)):
             when = f"{when}, {mark}"
         line = f"- [{when}] {escape(one_line(said.speaker))}: {escape(text)}"
@@ -175,10 +186,10 @@ def _context(lines: Sequence[_Line]) -> MemoryContext:
     return MemoryContext(tuple(line.line for line in lines), hits, hits_of_lines=tuple(line.hits for line in lines))
 
 
-def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo) -> list[_Line]:
+def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo, outdated: Mapping[UUID, str]) -> list[_Line]:
     """Mark lines whose statement a later one replaces, and put the later one first; the last lines make room."""
     changes = [line.said for line in lines if says_change(line.said.text) and not _is_assistant(line.said)]
-    result = list(lines)
+    result = [_with_note(line, outdated) for line in lines]
     replaced: set[UUID] = set()
     for change in sorted(changes[:MAX_CHANGES], key=lambda hit: hit.occurred_at):
         places = [
@@ -194,13 +205,21 @@ def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo) -> list[_L
         for place in places:
             replaced.add(result[place].said.id)
             line = result[place]
-            result[place] = _Line.of(line.hits, line.said, line.text, line.days, _day(change, zone))
+            result[place] = _Line.of(line.hits, line.said, line.text, line.days, f"replaced {_day(change, zone)}")
         own = next(place for place, line in enumerate(result) if line.said.id == change.id)
         result.insert(min(places[0], own), result.pop(own))
-    is_longer = _mark_corrected(result, zone) or bool(replaced)
+    is_longer = _mark_corrected(result, zone) or bool(replaced) or bool(outdated)
     while is_longer and _rounded_cost(_context(result).fenced) > max_tokens:
         result.pop()
     return result
+
+
+def _with_note(line: _Line, outdated: Mapping[UUID, str]) -> _Line:
+    """Return a short line with the note on what it says, if nothing of it holds."""
+    notes = [outdated.get(hit.id) for hit in line.hits]
+    if len(line.said.text) > MAX_NOTED_CHARS or not all(notes):
+        return line
+    return _Line.of(line.hits, line.said, line.text, line.days, notes[0] or "")
 
 
 def _lacks_correction(hit: Hit, lines: Sequence[_Line], ids: Collection[UUID]) -> bool:
@@ -223,7 +242,7 @@ def _mark_corrected(lines: list[_Line], zone: tzinfo) -> bool:
         if any(hit.occurred_at >= since and not hit.correction.is_own for hit in line.hits):
             continue
         place = lines.index(line)
-        lines[place] = _Line.of(line.hits, line.said, line.text, line.days, f"{local(since, zone):%Y-%m-%d}")
+        lines[place] = _Line.of(line.hits, line.said, line.text, line.days, f"replaced {local(since, zone):%Y-%m-%d}")
         own = next((n for n, one in enumerate(lines) if any(hit.id == correction.valid_id for hit in one.hits)), place)
         lines.insert(min(place, own), lines.pop(own))
         is_marked = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -110,15 +110,29 @@ async def correct_fact(
 
 
 async def merge_names(db: Database, user_id: UUID, name: str, same_as: str) -> int:
-    """Say that two names are one subject; return how many facts the first name has. Raises MaasError('not_found')."""
-    merged = await db.value(queries.merge_fact_names, user_id, name, same_as)
-    if not merged:
-        raise MaasError("not_found", f"no fact is about {name!r}")
-    return int(merged)
+    """Say that two names are one subject; return how many facts the first name has."""
+    return int(await db.value(queries.merge_fact_names, user_id, name, same_as))
 
 
 def _unknown(fact_id: UUID) -> MaasError:
     return MaasError("not_found", f"there is no fact {fact_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a prompt shows of what is known, and notes on messages that hold no longer: `replaced 2026-05-01`."""
+
+    lines: tuple[CardLine, ...] = ()
+    outdated: Mapping[UUID, str] = field(default_factory=dict)
+
+    def confidence(self, terms: int) -> float:
+        """How likely a line answers a question of so many terms: the greatest share of them that one has."""
+        return max((min(one.fact.matches / terms, 1.0) for one in self.lines), default=0.0) if terms else 0.0
+
+    @property
+    def card(self) -> tuple[str, ...]:
+        """The lines under their heading; none if nothing is known."""
+        return (HEADING, *(one.line for one in self.lines)) if self.lines else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +143,27 @@ class CardLine:
     fact: Fact
 
 
-async def read_card(
+async def read_known(
     db: Database, user_id: UUID, question: str, max_tokens: int, zone: tzinfo, as_of: datetime | None = None
-) -> list[CardLine]:
-    """What is known of a user as a prompt about `question` shows it; see `card`."""
-    return card(await find_facts(db, user_id, question, as_of), max_tokens, zone) if max_tokens > 0 else []
+) -> Known:
+    """What is known of a user as a prompt about `question` shows it, in at most so many tokens; see `card`."""
+    if max_tokens <= 0:
+        return Known()
+    facts = await find_facts(db, user_id, question, as_of)
+    return Known(tuple(card(facts, max_tokens, zone)), outdated_messages(facts))
+
+
+def outdated_messages(facts: Sequence[Fact]) -> dict[UUID, str]:
+    """A note on each message of which no fact holds."""
+    notes = {one: _note(fact) for fact in facts if fact.state not in ("true", "unused") for one in fact.raw_log_ids}
+    held = {one for fact in facts if fact.state == "true" for one in fact.raw_log_ids}
+    return {one: note for one, note in notes.items() if one not in held}
+
+
+def _note(fact: Fact) -> str:
+    if fact.state == "uncertain":
+        return f"uncertain since {fact.since}"
+    return f"{'replaced' if fact.state == 'corrected' else fact.state} {fact.since or ''}".strip()
 
 
 def card(facts: Sequence[Fact], max_tokens: int, zone: tzinfo) -> list[CardLine]:
@@ -166,10 +196,8 @@ def _rank(fact: Fact) -> tuple[bool, int, bool, float]:
 
 def _line(fact: Fact, former: Fact | None, zone: tzinfo) -> str:
     when = [_day(fact.last_said_at, zone)]
-    if fact.state == "uncertain":
-        when.append(f"uncertain since {fact.since}")
-    elif fact.state == "ended":
-        when.append(f"ended {fact.since}")
+    if fact.state != "true":
+        when.append(_note(fact))
     if mark := mark_of(foreign(fact.origins)):
         when.append(mark)
     before = ""

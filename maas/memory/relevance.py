@@ -20,6 +20,7 @@ Form = Literal["personal", "plain", "general"]
 MIN_COVERAGE: dict[Form, float] = {"personal": 0.15, "plain": 0.4, "general": 0.6}
 MIN_OWN_COVERAGE = 0.15  # of the message itself: its neighbours alone do not make it an answer
 MIN_NAMED_COVERAGE = 0.05  # of a message that holds a name of the query
+FOUND, NOT_FOUND = 0.5, 0.49  # the least confidence in an answer, and the most without one
 MAX_NAMES = 16
 _GENERAL = re.compile(
     r"\W*(?:(?:please|can you|could you|пожалуйста|можешь)\W+)?(?:"
@@ -86,6 +87,14 @@ class Relevance:
         if message.mask & self.names and message.coverage >= MIN_NAMED_COVERAGE:
             return True
         return message.coverage >= self.min_coverage and message.own_coverage >= MIN_OWN_COVERAGE
+
+    def confidence(self, messages: Sequence[RankedMessage]) -> float:
+        """Return how likely one of these messages answers the query, 0 to 1: FOUND or more where one holds enough."""
+        return max(map(self._confidence, messages), default=0.0)
+
+    def _confidence(self, message: RankedMessage) -> float:
+        share = message.coverage / (message.coverage + self.min_coverage)
+        return max(share, FOUND) if self.is_met(message) else min(share, NOT_FOUND)
 
     def answers(self, messages: Sequence[RankedMessage]) -> list[RankedMessage]:
         """Return the messages that answer the query, in their order."""

@@ -28,7 +28,7 @@ from shared.models import spec_of
 from shared.models.context_window import reported_window, request_limit
 from shared.query import SQL
 
-BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
+BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Facts", "Compactor")
 MemoryProfile = Literal["full", "light", "off"]
 MIN_PAYLOAD_TOKENS = 500  # whatever a model has refused
 KEEP_NUMBERS = "Lines begin with a number in brackets. Keep that number before whatever you keep of a line."

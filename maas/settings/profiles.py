@@ -22,6 +22,7 @@ _AT_HOME: dict[str, object] = {
     "responder_timeout": 600.0,
     "openai_wait": 600.0,
     "fast_path": True,
+    "facts": "rules",  # the Archivist would write four times as much, and small models write down what is no fact
 }
 PROFILES: Mapping[ProfileName, Mapping[str, object]] = {
     "cloud": {},

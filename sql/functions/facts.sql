@@ -30,15 +30,24 @@ create or replace function maas.maas_facts(
   p_user uuid, p_known timestamptz default 'infinity', p_attributes text[] default null)
 returns table (id uuid, statement text, subject text, attribute text, kind text, said_by text, said_at timestamptz,
   last_said_at timestamptz, true_from date, true_until date, raw_log_ids uuid[], origin text, origins jsonb,
-  created_at timestamptz, state text, since date, replaced_by uuid, replaces uuid, is_pinned boolean, place int)
+  created_at timestamptz, state text, since date, replaced_by uuid, replaces uuid, is_pinned boolean, place int,
+  words tsvector)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  with decided as materialized (
+  with clock as materialized (
+    select s.value as zone, (least(p_known, maas.maas_now()) at time zone s.value)::date as today
+    from maas.engine_settings s where s.key = 'timezone'
+  ), decided as materialized (
     select distinct on (d.key) d.key, d.verdict, d.created_at as decided_at from maas.fact_decisions d
     where d.user_id = p_user and d.created_at <= p_known order by d.key, d.created_at desc, d.id
+  ), corrected as materialized (  -- messages
+    select c.root_id as id, min((c.created_at at time zone k.zone)::date) as corrected_on
+    from clock k cross join maas.memory_corrections c where c.user_id = p_user and c.created_at <= p_known
+    group by c.root_id
   ), known as materialized (
-    select f.*, coalesce(n.same_as, lower(f.subject)) as whose,
-      coalesce(f.true_from, maas.maas_day(f.said_at)) as from_day, d.verdict, d.decided_at
-    from maas.facts f
+    select f as fact, f.key, f.change, f.said_at, f.seq, f.attribute, coalesce(n.same_as, lower(f.subject)) as whose,
+      coalesce(f.true_from, (f.said_at at time zone c.zone)::date) as from_day, d.verdict, d.decided_at,
+      (d.decided_at at time zone c.zone)::date as decided_on, c.today
+    from clock c cross join maas.facts f
     left join maas.fact_names n on n.user_id = f.user_id and n.name = lower(f.subject)
     left join decided d on d.key = f.key
     where f.user_id = p_user and f.known_at <= p_known and (p_attributes is null or f.attribute = any(p_attributes))
@@ -51,41 +60,44 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
       partition by o.whose, o.attribute order by o.from_day, o.said_at, o.seq))::int as place
     from ordered o
   ), told as (  -- the same again is one fact
-    select distinct on (n.whose, n.attribute, n.place) n.*, max(n.said_at) over same as last_said_at,
-      max(n.true_until) over same as last_day
-    from numbered n window same as (partition by n.whose, n.attribute, n.place)
-    order by n.whose, n.attribute, n.place, n.from_day, n.said_at, n.seq
-  ), sources as (
-    select n.whose, n.attribute, n.place, array_agg(distinct u.id) as logs
-    from numbered n cross join unnest(n.raw_log_ids) u(id) group by n.whose, n.attribute, n.place
-  ), lines as (
-    select t.*, s.logs, lead(t.change) over line as next_change, lead(t.from_day) over line as next_day,
-      lead(t.id) over line as next_id, lag(t.id) over line as former_id
-    from told t join sources s using (whose, attribute, place)
-    window line as (partition by t.whose, t.attribute order by t.place)
+    select n.whose, n.attribute, n.place, (array_agg(n.fact order by n.from_day, n.said_at, n.seq))[1] as fact,
+      min(n.from_day) as from_day, max(n.said_at) as last_said_at, max((n.fact).true_until) as last_day,
+      array_agg(distinct u.id) as logs, max(n.verdict) as verdict, max(n.decided_at) as decided_at,
+      max(n.decided_on) as decided_on, max(n.today) as today
+    from numbered n cross join lateral unnest((n.fact).raw_log_ids) u(id) group by n.whose, n.attribute, n.place
+  ), lines as materialized (
+    select t.*, case when exists (select from corrected) then (
+        select min(c.corrected_on) from corrected c where c.id = any(t.logs)
+        having count(*) = cardinality(t.logs)) end as corrected_on,
+      lead((t.fact).change) over line as next_change, lead(t.from_day) over line as next_day,
+      lead((t.fact).id) over line as next_id, lag((t.fact).id) over line as former_id
+    from told t window line as (partition by t.whose, t.attribute order by t.place)
   )
-  select l.id, l.statement, l.subject, l.attribute, l.kind, l.said_by, l.said_at, l.last_said_at, l.true_from,
-    l.last_day, l.logs, l.origin, l.origins, l.created_at, s.state,
-    case s.state when 'ended' then coalesce(l.next_day, maas.maas_day(l.decided_at), l.last_day)
-      when 'uncertain' then c.changed_on when 'true' then null else l.next_day end,
-    l.next_id, l.former_id, coalesce(l.verdict = 'pinned', false), l.place
+  select (l.fact).id, (l.fact).statement, (l.fact).subject, l.attribute, (l.fact).kind, (l.fact).said_by,
+    (l.fact).said_at, l.last_said_at, (l.fact).true_from, l.last_day, l.logs, (l.fact).origin, (l.fact).origins,
+    (l.fact).created_at, s.state,
+    case s.state when 'ended' then coalesce(l.next_day, l.decided_on, l.last_day)
+      when 'corrected' then coalesce(l.next_day, l.corrected_on) when 'uncertain' then c.changed_on
+      when 'replaced' then l.next_day end,
+    l.next_id, l.former_id, coalesce(l.verdict = 'pinned', false), l.place, (l.fact).tsv
   from lines l
   left join lateral (  -- what it rests on has another value since
     select min(o.from_day) as changed_on from lines o
-    where o.whose = l.whose and o.attribute = any(l.depends_on) and o.place > 1 and o.said_at > l.last_said_at) c
-    on l.depends_on <> '{}'
+    where (l.fact).depends_on <> '{}' and o.whose = l.whose and o.attribute = any((l.fact).depends_on)
+      and (o.fact).said_at > l.last_said_at and (o.place > 1 or (o.fact).change in ('begins', 'ends'))) c on true
   cross join lateral (select case
     when l.verdict = 'unused' then 'unused'
-    when l.next_change = 'corrects' then 'corrected'
+    when l.next_change = 'corrects' or l.corrected_on is not null then 'corrected'
     when l.next_change = 'ends' then 'ended'
     when l.next_change is not null then 'replaced'
     when l.verdict = 'ended' and l.last_said_at <= l.decided_at then 'ended'
-    when l.last_day < maas.maas_day(least(p_known, maas.maas_now())) then 'ended'
+    when l.last_day < l.today then 'ended'
     when c.changed_on is not null then 'uncertain'
     else 'true' end as state) s
   union all
-  select k.id, k.statement, k.subject, k.attribute, k.kind, k.said_by, k.said_at, k.said_at, k.true_from, k.true_until,
-    k.raw_log_ids, k.origin, k.origins, k.created_at, 'wrong', maas.maas_day(k.decided_at), null, null, false, 0
+  select (k.fact).id, (k.fact).statement, (k.fact).subject, k.attribute, (k.fact).kind, (k.fact).said_by, k.said_at,
+    k.said_at, (k.fact).true_from, (k.fact).true_until, (k.fact).raw_log_ids, (k.fact).origin, (k.fact).origins,
+    (k.fact).created_at, 'wrong', k.decided_on, null, null, false, 0, (k.fact).tsv
   from known k where k.verdict = 'wrong'
 $$;
 comment on function maas.maas_facts is
@@ -97,7 +109,7 @@ create or replace function maas.maas_find_facts(
 returns table (id uuid, statement text, subject text, attribute text, kind text, said_by text, said_at timestamptz,
   last_said_at timestamptz, true_from date, true_until date, raw_log_ids uuid[], origin text, origins jsonb,
   created_at timestamptz, state text, since date, replaced_by uuid, replaces uuid, is_pinned boolean, place int,
-  matches int)
+  words tsvector, matches int)
 language sql stable as $$
   with question as materialized (
     select terms, maas.maas_any_term(terms) as query from (
@@ -113,7 +125,7 @@ language sql stable as $$
     (select f.attribute from maas.facts f join pinned p on p.key = f.key where f.user_id = p_user limit 200)
     union
     (select f.attribute from maas.facts f cross join question q
-     where f.user_id = p_user and q.terms <> '{}' and f.tsv @@ q.query order by f.said_at desc limit 200)
+     where f.user_id = p_user and q.terms <> '{}' and f.tsv @@ q.query order by f.said_at desc limit 2 * p_limit)
     union
     (select f.attribute from maas.facts f where f.user_id = p_user order by f.said_at desc limit p_limit)
   ), related as materialized (
@@ -122,8 +134,7 @@ language sql stable as $$
     select unnest(f.depends_on) from wanted w join maas.facts f on f.user_id = p_user and f.attribute = w.attribute
   )
   select f.*, (
-    select count(*)::int from unnest(tsvector_to_array(maas.maas_lexemes(f.statement || ' ' || f.subject))) t(lexeme)
-    where t.lexeme = any(q.terms))
+    select count(*)::int from unnest(tsvector_to_array(f.words)) t(lexeme) where t.lexeme = any(q.terms))
   from maas.maas_facts(p_user, p_known, array(select attribute from related)) f cross join question q
 $$;
 comment on function maas.maas_find_facts is
@@ -196,18 +207,19 @@ returns int language plpgsql security definer set search_path = pg_catalog, pg_t
 declare
   one text := lower(btrim(p_name));
   other text := lower(btrim(p_same_as));
-  merged int;
 begin
   perform maas.maas_lock_memory(p_user);
   other := coalesce((select n.same_as from maas.fact_names n where n.user_id = p_user and n.name = other), other);
-  merged := (select count(*) from maas.facts f where f.user_id = p_user and lower(f.subject) = one);
-  if one = other or merged = 0 then
-    return merged;
+  if one <> other then
+    update maas.fact_names n set same_as = other where n.user_id = p_user and n.same_as = one;
+    insert into maas.fact_names (user_id, name, same_as) values (p_user, one, other)
+    on conflict (user_id, name) do update set same_as = excluded.same_as;
+    if (select count(*) from maas.fact_names n where n.user_id = p_user) > 500 then
+      raise exception using errcode = 'MQ001', message = 'a user has at most 500 names that are the same as others',
+        detail = jsonb_build_object('name', 'user_fact_names', 'quota', 500, 'used', 501)::text;
+    end if;
   end if;
-  update maas.fact_names n set same_as = other where n.user_id = p_user and n.same_as = one;
-  insert into maas.fact_names (user_id, name, same_as) values (p_user, one, other)
-  on conflict (user_id, name) do update set same_as = excluded.same_as;
-  return merged;
+  return (select count(*) from maas.facts f where f.user_id = p_user and lower(f.subject) = one);
 end
 $$;
 comment on function maas.maas_merge_fact_names is

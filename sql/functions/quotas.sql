@@ -14,6 +14,7 @@ create or replace function maas.maas_memory_bytes(p_user uuid) returns bigint la
       where m.user_id = p_user), 0)
     + coalesce((
       select sum(octet_length(l.summary)) from maas.lsm_storage l where l.user_id = p_user and not l.is_provisional), 0)
+    + coalesce((select sum(octet_length(f.statement)) from maas.facts f where f.user_id = p_user), 0)
 $$;
 comment on function maas.maas_memory_bytes is 'The bytes of text that memory and conversations of a user hold';
 

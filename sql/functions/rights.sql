@@ -106,7 +106,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_hidden_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
-    ('maas_ops', formats || array['maas_facts',
+    ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
       'maas_delete_secret']),
 

@@ -13,7 +13,7 @@ create table maas.facts (
   attribute text not null check (char_length(attribute) between 1 and 100),
   kind varchar(10) not null check (kind in (
     'identity', 'relation', 'preference', 'plan', 'event', 'state', 'possession', 'question')),
-  change varchar(8) not null default 'states' check (change in ('states', 'ends', 'corrects')),
+  change varchar(8) not null default 'states' check (change in ('states', 'begins', 'ends', 'corrects')),
   depends_on text[] not null default '{}',
   said_by text not null check (char_length(said_by) between 1 and 200),
   said_at timestamptz not null,
@@ -25,7 +25,7 @@ create table maas.facts (
   model text,
   origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
   created_at timestamptz not null default clock_timestamp(),
-  tsv tsvector generated always as (maas.maas_lexemes(statement)) stored
+  tsv tsvector generated always as (maas.maas_lexemes(statement || ' ' || subject)) stored
 );
 comment on table maas.facts is 'What is true of a user and of what the user speaks of; rows are never rewritten';
 comment on column maas.facts.key is 'Equal for statements that differ only in case and final punctuation';
@@ -33,7 +33,8 @@ comment on column maas.facts.subject is 'Whom or what it is about: user, or a na
 comment on column maas.facts.attribute is
   'What has one value at a time, such as residence, or likes:jazz: a later statement replaces an earlier one';
 comment on column maas.facts.change is
-  'states: holds from now on; ends: what held before has ended; corrects: what was said before was never true';
+  'states: it holds; begins: it holds now, and something else did before; ends: what held before has ended; '
+  'corrects: what was said before was never true';
 comment on column maas.facts.depends_on is
   'Attributes of the same subject that it rests on: when one of them changes, it is uncertain';
 comment on column maas.facts.said_by is 'user, assistant, or the name of a speaker';

@@ -149,6 +149,21 @@ def test_what_people_say_reaches_the_answer_before_and_after_merging(
     assert body["stages"] == []  # no model was asked
 
 
+def test_what_is_true_of_invented_lives(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    """And what is not known without facts."""
+    right: dict[str, dict[str, list[bool]]] = {}
+    for tokens_of_facts in ("0", "300"):
+        out = tmp_path / f"state{tokens_of_facts}.json"
+        options = ("--lives", "2", "--facts-tokens", tokens_of_facts, "--out", str(out))
+        done = bench_module("state", tmp_path, postgres.dsn, *options)
+        assert done.returncode == 0, done.stderr
+        by_kind: dict[str, list[bool]] = right.setdefault(tokens_of_facts, {})
+        for one in json.loads(out.read_text())["answers"]:
+            by_kind.setdefault(one["kind"], []).append(one["is_right"])
+    assert all(right["300"]["deletion"]) and all(right["300"]["others"]) and not any(right["0"]["others"])
+    assert sum(right["300"]["cascade"]) > sum(right["0"]["cascade"]) == 0
+
+
 def harbour() -> dict[str, Any]:
     """Igor speaks of the harbour all the time, Vera once; the accordion is in one turn."""
     said = [("Igor", "The ferry leaves at noon."), ("Vera", "The harbour was loud.")]

@@ -27,7 +27,7 @@ OF_PLUGINS = "telegram|interview|(^|_)ads?(_|$)|leads|whatsapp|creative|campaign
 def test_the_core_alone(postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     empty = Sandbox(tmp_path, postgres.dsn, postgres, "template1").empty_database
     with empty() as dsn, Stack(dsn, tmp_path, **OFF) as stack:
-        assert maas(stack, "migrate", **OFF).stdout.endswith("12 prompts seeded\n")
+        assert maas(stack, "migrate", **OFF).stdout.endswith("14 prompts seeded\n")
         stack.start_server()
         stack.start_orchestrator()
         user = uuid4()

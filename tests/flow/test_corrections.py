@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.engine.drafts import Draft
+from maas.memory.facts import HEADING as KNOWN
 from tests.stack import NOBODY, Stack
 
 OLD = "My cat is called Basil and he sleeps on the piano."
@@ -40,8 +41,10 @@ def search(stack: Stack, user: UUID, query: str = QUESTION, **fields: Any) -> li
 
 
 def context(stack: Stack, user: UUID, query: str = QUESTION, **fields: Any) -> list[str]:
+    """The lines of what was said; what is known is apart."""
     reply = stack.client.post("/v1/context", json={"user_id": str(user), "query": query, **fields})
-    return list(reply.json()["context"].splitlines()[1:-1])
+    lines = list(reply.json()["context"].splitlines()[1:-1])
+    return lines[: lines.index(KNOWN)] if KNOWN in lines else lines
 
 
 def draft(stack: Stack, run_id: UUID) -> Draft:

@@ -73,7 +73,8 @@ def test_a_person_decides(stack: Stack, user: UUID) -> None:
     run_id = ask(stack, user, "I love jazz.", "Say something about mountains.")
     lines = focus(stack, run_id)
     card = lines[lines.index("What is known:") :]
-    assert card[1].endswith("My dog is called Rex.") and "I hate olives." not in "".join(card[:3])
+    assert card[1].endswith("My dog is called Rex.") and "I hate olives." not in "".join(card)
+    assert "I love jazz." not in "".join(card), "unused"
     assert facts(stack, user, state="unused")["I love jazz."]["since"] is None
     moved = post(stack, f"/v1/facts/{rex}/correct", 202, user_id=str(user), fact="My dog is called Max.")
     assert post(stack, f"/v1/facts/{rex}/correct", 202, user_id=str(user), fact="My dog is called Max.") == moved
@@ -83,7 +84,9 @@ def test_a_person_decides(stack: Stack, user: UUID) -> None:
 def test_a_context_shows_what_is_known(stack: Stack, user: UUID) -> None:
     ask(stack, user, "My sister Anna lives in Oslo.", "My sister lives in Moss.")
     body = post(stack, "/v1/context", user_id=str(user), query="Where does my sister live?")
-    assert "What is known:\n- [" in body["context"]
+    assert "\nWhat is known:\n- [" in body["context"] and body["found"] and body["confidence"] >= 0.5
+    nothing = post(stack, "/v1/context", user_id=str(user), query="What is my blood type?")
+    assert not nothing["found"] and nothing["confidence"] < 0.5
     assert {one["kind"] for one in body["sources"]} == {"fact", "turn"}
     assert post(stack, f"/v1/users/{user}/facts/names", name="sister", same_as="anna") == {"facts": 1}
     assert facts(stack, user, about="anna", state="replaced") or facts(stack, user, about="Anna", state="replaced")

@@ -67,7 +67,7 @@ OWN_STATES = {
     "created_at": "'1970-01-01'",
 }
 SENT = ("draft_context", "final_context_payload", "analysis_result")
-MEMORY = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments", "user_notes")
+MEMORY = ("raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments", "user_notes")
 ATTEMPTS = (
     Attempt("see requests and answers", see("pipeline_runs", columns="user_id, user_query, status, final_answer")),
     Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in SENT)),
@@ -188,6 +188,13 @@ def populate(connection: Connection) -> None:
         connection.execute("select maas_pin_calls(%s, %s, %s)", (run["id"], run["attempt"], Jsonb([call])))
         connection.execute("select maas_record_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
         connection.execute("select maas_write_audit('export', %s, null, '{}', 'test')", (user,))
+        connection.execute(
+            """insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids,
+                 origin)
+               select user_id, content, 'user', 'secret', 'state', 'user', now(), now(), array[id], 'rule'
+               from raw_logs where user_id = %s order by seq limit 1""",
+            (user,),
+        )
         engine.finish(run)
 
 

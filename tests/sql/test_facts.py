@@ -162,7 +162,8 @@ def test_two_names_of_one_person(life: Life) -> None:
     assert set(life.states().values()) == {"true"}
     merge = "select maas_merge_fact_names(%s, %s, %s) as merged"
     assert life.row(merge, life.user, "Sister", "anna")["merged"] == 1
-    assert life.row(merge, uuid4(), "sister", "anna")["merged"] == 0
+    stranger = uuid4()
+    assert life.row(merge, stranger, "sister", "anna")["merged"] == 0
     assert life.states() == {"Anna lives in Oslo.": "replaced", "My sister lives in Moss.": "true"}
 
 
@@ -261,3 +262,20 @@ def test_facts_for_a_question(life: Life) -> None:
     named = {row["statement"]: (row["matches"], row["is_pinned"]) for row in found}
     assert named["I live in Bergen."] == (1, False) and named["I live in Oslo."] == (0, False)
     assert named["My dog is called Rex."] == (0, True) and len(named) == 8
+
+
+def test_a_corrected_message_carries_no_fact(life: Life) -> None:
+    """Whatever the correction says; said again since, it holds."""
+    log = life.say("I live in Oslo.", home("Oslo"))
+    life.row("select * from maas_correct(%s, %s, 'That was a joke.')", life.user, log)
+    assert life.states() == {"I live in Oslo.": "corrected"}
+    assert life.facts()["I live in Oslo."]["since"] == datetime.now(UTC).date()
+    life.say("I live in Oslo.", home("Oslo"), at=datetime.now(UTC))
+    assert life.states() == {"I live in Oslo.": "true"}
+
+
+def test_names_are_bounded(life: Life) -> None:
+    merge = "select maas_merge_fact_names(%s, %s, 'anna')"
+    with pytest.raises(psycopg.Error, match="at most 500 names"):
+        for number in range(502):
+            life.row(merge, life.user, f"name{number}")

@@ -26,6 +26,13 @@ USER, NAME, ROUTE, CLAIM, INSIDE, ROW, ALL = "user", "name", "route", "claim", "
 
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_compact": (USER, "children, their words and the new record are those of p_user"),
+    "maas_correct_fact": (USER, "the fact is p_user's, and so are the new message and fact"),
+    "maas_decide_fact": (USER, "the fact is p_user's"),
+    "maas_merge_fact_names": (USER, "names and facts of p_user"),
+    "maas_facts": (USER, "facts, decisions and names of p_user"),
+    "maas_find_facts": (USER, "facts of p_user"),
+    "maas_delete_facts": (INSIDE, "maas_delete_logs: facts of the user"),
+    "maas_write_facts": (INSIDE, "maas_write_records: messages of the item's user"),
     "maas_correct": (USER, "the memory is p_user's, and so is the new message"),
     "maas_corrections": (USER, "corrections and messages of p_user"),
     "maas_count_terms": (USER, "counts the words of p_user"),
@@ -199,6 +206,8 @@ OF_USER = {
     "import_portion": 1,
     "notes": 1, "answering": 1, "erase_user": 1, "erasure": 1, "check_memory": 1, "resume_erasure": 2,
     "remember": 1, "restore_rows": 2, "settle_restore": 1,
+    "list_facts": 1, "find_facts": 1, "decide_fact": 1, "correct_fact": 1, "merge_fact_names": 1, "export_facts": 1,
+    "export_fact_decisions": 1, "export_fact_names": 1,
     "export_logs": 1, "export_records": 1, "export_corrections": 1, "export_conversations": 1, "export_messages": 1,
     "export_tool_messages": 1, "export_notes": 1,
     "export_attachments": 1, "export_actions": 1, "export_runs": 1, "repeated_run": 1, "turns_of_words": 1,
@@ -263,7 +272,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "list_messages": (ROUTE, "conversation; images of the message's user"),
     "memory": (ROUTE, "memory; the record of a turn is of its user"),
     **{f"owner_of_{name}": (ROUTE, f"{name}: the question itself")
-       for name in ("run", "conversation", "action", "attachment", "memory", "document")},
+       for name in ("run", "conversation", "action", "attachment", "memory", "fact", "document")},
     **{name: (CLAIM, "the engine's run") for name in (
         "propose_action", "show_actions", "undecided_actions", "decide_by_words", "failures_in_a_row", "dialogue",
         "start_results", "keep_start", "begin_interview", "keep_interview",

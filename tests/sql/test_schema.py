@@ -153,7 +153,7 @@ def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
         for role in (
             *("AdsAgent", "AdsAssistant", "AdsOrchestrator", "Analyzer", "Archivist", "Assembler", "Compactor"),
             *("CorporateInterview", "CorporateKnowledge", "CorporateLegacy", "CorporateRouter"),
-            *("CreativeAgent", "CreativeAnalyst", "CrmAgent", "DialogAnalyst", "FinalResponder", "Mentor"),
+            *("CreativeAgent", "CreativeAnalyst", "CrmAgent", "DialogAnalyst", "Facts", "FinalResponder", "Mentor"),
             *("Planner", "Stickers", "TaskDecomposer", "WhatsappAgent"),
         )
     ]

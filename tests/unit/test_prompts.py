@@ -10,7 +10,7 @@ from maas.prompt_rows import PromptLanguage
 from maas.prompting.analysis import SCHEMA, parse_choice
 from maas.prompting.prompts import BUILT_IN_ROLES, built_in_text
 
-ROLES = {"Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor", "Mentor"}
+ROLES = {"Analyzer", "Assembler", "FinalResponder", "Archivist", "Facts", "Compactor", "Mentor"}
 
 
 @pytest.mark.parametrize("role", sorted(ROLES))

@@ -206,7 +206,7 @@ class FactRow(ExportRow):
     subject: FactName
     attribute: FactName
     kind: Kind
-    change: Literal["states", "ends", "corrects"]
+    change: Literal["states", "begins", "ends", "corrects"]
     depends_on: list[FactName] = Field(max_length=100)
     said_by: Annotated[str, Field(min_length=1, max_length=200)]
     said_at: Time
