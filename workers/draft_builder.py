@@ -127,6 +127,11 @@ class Sources:
                 self.rows.append(row | ({"origins": named} if named else {}))
         return number
 
+    @property
+    def ids(self) -> frozenset[UUID]:
+        """The sources that are there."""
+        return frozenset(self._numbers)
+
     def has(self, source_id: UUID) -> bool:
         """Return whether a source is there."""
         return source_id in self._numbers
@@ -174,7 +179,7 @@ def _fact_lines(known: Known, sources: Sources) -> list[str]:
     """What is known of the user, pinned facts first, then by the question; it stands behind the words."""
     lines = [
         sources.line(one.line, "turn", dict.fromkeys(one.fact.raw_log_ids, 1.0), one.fact.origins)
-        for one in known.lines
+        for one in known.besides(sources.ids)
     ]
     return [FACTS_HEADING, *lines] if lines else []
 

@@ -17,7 +17,7 @@ from maas.http.request_input import (
     read_id,
     read_limit,
     read_parameter,
-    to_storable_text,
+    to_search_text,
     write_cursor,
 )
 from maas.http.schemas import MemoryOrigin, QueryText, RequestBody, RunAccepted, Schema, json_response
@@ -101,7 +101,7 @@ async def get_facts(request: Request) -> Response:
     state = app_state(request)
     as_of: datetime | None = read_parameter(request, "as_of", _to_time)
     states: tuple[State, ...] | None = read_parameter(request, "state", _to_states, facts.HELD)
-    about: str | None = read_parameter(request, "about", to_storable_text)
+    about: str | None = read_parameter(request, "about", to_search_text)
     at = in_zone(state.settings.engine.zone, as_of)
     async with state.shares.reads.hold(user_id):
         found = await facts.list_facts(

@@ -169,7 +169,7 @@ async def post_context(request: Request) -> Response:
             query_embedder=state.query_embedder,
         )
     text = context.fenced
-    sources = [_source(one.fact, "fact", 1.0) for one in context.known.lines]
+    sources = [_source(one.fact, "fact", 1.0) for one in context.facts]
     sources += [_source(hit, "turn", hit.score) for hit in context.said.hits]
     result = ContextResult(
         context=text,

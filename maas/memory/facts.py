@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Literal, get_args
@@ -129,18 +129,22 @@ class Known:
         """How likely a line answers a question of so many terms: the greatest share of them that one has."""
         return max((min(one.fact.matches / terms, 1.0) for one in self.lines), default=0.0) if terms else 0.0
 
-    @property
-    def card(self) -> tuple[str, ...]:
-        """The lines under their heading; none if nothing is known."""
-        return (HEADING, *(one.line for one in self.lines)) if self.lines else ()
+    def besides(self, shown: Collection[UUID]) -> tuple[CardLine, ...]:
+        """The lines that say more than these messages; a fact that holds and always did stands there already."""
+        return tuple(
+            one
+            for one in self.lines
+            if one.says_more or one.fact.is_pinned or not any(log in shown for log in one.fact.raw_log_ids)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class CardLine:
-    """A line of a card and the fact that it shows."""
+    """A line of a card and its fact; `says_more`: that it is uncertain, has ended, or what it was before."""
 
     line: str
     fact: Fact
+    says_more: bool = False
 
 
 async def read_known(
@@ -181,7 +185,7 @@ def card(facts: Sequence[Fact], max_tokens: int, zone: tzinfo) -> list[CardLine]
         cost = tokens.count(line + "\n")
         if cost <= room:
             room -= cost
-            lines.append(CardLine(line, fact))
+            lines.append(CardLine(line, fact, former is not None or fact.state != "true"))
     return lines
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from maas.memory.context import FENCE_CLOSE, FENCE_OPEN, MemoryContext, build_context
-from maas.memory.facts import Known, read_known
+from maas.memory.facts import HEADING, CardLine, Known, read_known
 from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.relevance import FOUND, Relevance
@@ -33,8 +33,14 @@ class KnownContext:
         return self.confidence >= FOUND
 
     @property
+    def facts(self) -> tuple[CardLine, ...]:
+        """What is known besides what was said."""
+        return self.known.besides({hit.id for hit in self.said.hits})
+
+    @property
     def lines(self) -> tuple[str, ...]:
-        return (*self.said.lines, *self.known.card)
+        facts = [one.line for one in self.facts]
+        return (*self.said.lines, HEADING, *facts) if facts else self.said.lines
 
     @property
     def fenced(self) -> str:
@@ -60,7 +66,7 @@ async def build_known_context(
         db,
         user_id,
         query,
-        max_tokens - sum(tokens.count(line + "\n") for line in known.card),
+        max_tokens - sum(tokens.count(f"{line}\n") for line in (HEADING, *(one.line for one in known.lines))),
         filters=filters,
         is_full=True,
         evidence=evidence,
