@@ -202,9 +202,9 @@ def search(
     optional = {
         "tags": tags,
         "scope": scope,
-        "from": _isoformat(since),
-        "to": _isoformat(until),
-        "as_of": _isoformat(as_of),
+        "from": to_iso(since),
+        "to": to_iso(until),
+        "as_of": to_iso(as_of),
     }
     body |= {key: value for key, value in (optional | search_filter(flat)).items() if value is not None}
     rows = (yield ApiCall(method="POST", path="/v1/memories/search", body=body)).json["results"]
@@ -254,7 +254,7 @@ def context(
     if user is None:
         return Context("", 0)
     body = {"user_id": str(user), "query": query, "max_tokens": max_tokens}
-    body |= {} if as_of is None else {"as_of": _isoformat(as_of)}
+    body |= {} if as_of is None else {"as_of": to_iso(as_of)}
     reply = (yield ApiCall(method="POST", path="/v1/context", body=body)).json
     return Context(reply["context"], reply["tokens"], tuple(reply["sources"]))
 
@@ -378,7 +378,8 @@ def _timestamp(at: datetime | float | str | None) -> str | None:
     return at.isoformat() if isinstance(at, datetime) else at
 
 
-def _isoformat(at: Time | None) -> str | None:
+def to_iso(at: Time | None) -> str | None:
+    """A time as the server takes it; text is left as it is."""
     return at if isinstance(at, str | None) else at.isoformat()
 
 

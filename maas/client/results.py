@@ -85,6 +85,32 @@ class Source(TypedDict):
     score: float
 
 
+class Fact(TypedDict):
+    """What is true of a user, or was. `about` is `user` or a name; `since` the day when it ceased to hold.
+
+    `state`: true, uncertain, replaced, ended, corrected, wrong or unused. `raw_log_ids` are the messages that say it.
+    """
+
+    id: str
+    fact: str
+    about: str
+    kind: str
+    state: str
+    since: str | None
+    said_by: str
+    said_at: str
+    last_said_at: str
+    true_from: str | None
+    true_until: str | None
+    is_pinned: bool
+    origin: str
+    origins: list[dict[str, Any]]
+    replaces: str | None
+    replaced_by: str | None
+    raw_log_ids: list[str]
+    created_at: str
+
+
 class Spending(TypedDict):
     """What the model calls of a user took, and the budgets of a day (None: none), renewed at `renewed_at`."""
 
