@@ -59,6 +59,11 @@ COMMANDS = (
         "Delete one memory: its text, every summary made from it, and answers that repeat it.",
     ),
     Entry("erase", "maas.cli.memories:erase", "Delete a user from every table and print the number of deleted rows."),
+    Entry(
+        "facts",
+        "maas.cli.facts:cli",
+        "List what is known of a user, and say what is wrong, over or always to be known.",
+    ),
     Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
         "embed",

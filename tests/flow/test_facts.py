@@ -10,7 +10,7 @@ import pytest
 from maas.client import MaaS, NotFound
 from maas.engine.drafts import Draft
 from tests.polling import poll
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 
 def ask(stack: Stack, user: UUID, *queries: str) -> UUID:
@@ -120,6 +120,27 @@ def test_the_client(stack: Stack) -> None:
         assert maas.facts(user_id=name, as_of="2020-01-01T00:00:00Z") == []
         with pytest.raises(NotFound):
             maas.decide_fact(oslo["id"], "wrong", user_id="nobody@example.org")
+
+
+def test_the_commands(stack: Stack, user: UUID) -> None:
+    ask(stack, user, "I live in Oslo.")
+    fact = facts(stack, user)["I live in Oslo."]["id"]
+
+    def facts_command(*words: str, code: int = 0) -> str:
+        done = maas(stack, "facts", *words, "--user", str(user))
+        assert done.returncode == code, done
+        return done.stdout + done.stderr
+
+    assert "I live in Oslo." in facts_command("list") and "nothing is known" in facts_command(
+        "list", "--state", "wrong"
+    )
+    assert facts_command("decide", fact, "pinned") == "pinned from now on\n"
+    assert "true, pinned" in facts_command("list", "--about", "user")
+    new = facts_command("correct", fact, "I live in Bergen.").strip()
+    assert UUID(new) and "corrected" in facts_command("list", "--state", "all")
+    assert facts_command("merge", "user", "me") == "2 facts about 'user' are about 'me', too\n"
+    assert "there is no fact" in facts_command("decide", str(uuid4()), "wrong", code=1)
+    assert "1 to 500 characters" in facts_command("correct", fact, " ", code=1)
 
 
 def test_forgetting_by_a_fact(stack: Stack, user: UUID) -> None:
