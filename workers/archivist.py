@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any, Self, TypeAlias
 
@@ -37,7 +37,7 @@ MAX_EXCHANGE_MESSAGES = 8
 MAX_MESSAGE_CHARS = 12_000
 MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
 MAX_KNOWN = 10  # facts that the model is shown, by number
-MAX_REPLY_TOKENS = 1200
+MAX_REPLY_TOKENS, MAX_FACTS_TOKENS = 800, 800
 _PROPERTIES = {"summary": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}
 SCHEMA = {
     "title": "Record",
@@ -134,7 +134,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
     is_by_rule = deps.is_by_rule("Archivist")
     before: list[_Line] = []
     known: list[Fact] = []
-    schema = SCHEMA
+    schema, max_tokens = SCHEMA, MAX_REPLY_TOKENS
     if is_filled("Archivist", prompt.text):
         days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)
         content = "\n".join(one.plain() for one in lines)
@@ -146,6 +146,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
             before = await _lines_before(run, deps, logs)
             if deps.settings.answers.facts == "model":
                 known, schema = await _known_facts(run, deps, lines), SCHEMA_WITH_FACTS
+                max_tokens += MAX_FACTS_TOKENS
                 parts.insert(1, prompts["Facts"].text)
         system = "\n\n".join(parts)
         text = _fenced(before, lines, known, language)
@@ -156,7 +157,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
         json_schema=schema,
         temperature=0.0,
         needs_thoughts=False,
-        max_tokens=MAX_REPLY_TOKENS,
+        max_tokens=max_tokens,
         inputs={
             "logs": [
                 {
@@ -181,6 +182,8 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
         deps.settings.models.archivist_timeout,
         may_fail=False,
     )
+    if schema is SCHEMA:  # nobody asked for facts
+        reply = replace(reply, facts=())
     summary = with_mark(reply.summary, merged(foreign(Origin.from_json(log["origins"])) for log in logs))
     ids = [str(log["id"]) for log in logs]
     facts = [] if not summary else _facts(reply, reader, ids, known, spec_of(deps.models["Archivist"]))

@@ -88,7 +88,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if analysis.get("needs_context") and chosen.get("lsm_record_id"):
         focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
     search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
-    context = await _search(run, deps, search_room, [*known, *sources.shown], facts.outdated)
+    context = await _search(run, deps, search_room, [*known, *sources.shown, *facts.unused], facts.outdated)
     for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
         origins = merged(hit.origins for hit in hits)
         focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}, origins))

@@ -14,7 +14,7 @@ from shared.text import clean, is_blank, one_line
 MAX_FACTS = 8  # of one exchange
 MAX_CHARS = 300
 MAX_CHANGES = 3  # of what was known: a reply that has more is not believed about any
-MIN_SAID = 0.6  # of the words of a statement that carry meaning, in what was said
+MIN_SAID = 0.6  # of the words of a statement that carry meaning, in what the person said
 CHANGES = ("new", "again", "replaces", "ends", "corrects")
 SCHEMA = {
     "type": "array",
@@ -66,7 +66,7 @@ def read_facts(
 ) -> list[ModelFact]:
     """The facts of a reply that messages of the person say; what is wrong is left out.
 
-    `before` are the messages before the exchange: they may lend words, but no fact rests on them alone.
+    `before` are the messages before the exchange: they may lend words and numbers, but no fact rests on them.
     """
     rows = [row for row in raw if isinstance(row, Mapping)][:MAX_FACTS] if isinstance(raw, list) else []
     changes = sum(row.get("change") in ("replaces", "ends", "corrects") for row in rows)
@@ -124,9 +124,10 @@ def _sources(statement: str, messages: Sequence[Said], before: Sequence[str]) ->
     wanted -= names
     said = [_stems(one.text) if one.is_users else set() for one in messages]
     shared = [len(wanted & one) for one in said]
-    lent = _stems(" ".join([*before, *(one.text for one in messages)]))
+    known = _stems(" ".join([*before, *(one.text for one in messages)]))
     digits = {word for word in wanted if word.isdigit()}
-    if not wanted or not any(shared) or len(wanted & lent) < MIN_SAID * len(wanted) or not digits <= lent:
+    own = len(wanted & set().union(*said))
+    if not own or own < MIN_SAID * len(wanted) or not digits <= known:
         return ()
     return tuple(place for place, count in enumerate(shared) if count and count * 2 >= max(shared))
 

@@ -37,8 +37,8 @@ class Fact(Schema):
     about: str = Field(description="Whom or what it is about: user, or a name.")
     kind: Kind
     state: State = Field(
-        description="uncertain: what it rests on has changed; unused: no model is shown it; wrong, unused, ended: as a "
-        "person decided."
+        description="uncertain: what it rests on has changed; unused: memory shows it to no model; wrong, unused and "
+        "ended are what a person decided."
     )
     since: date | None = Field(description="Since when it is no longer true, or uncertain.")
     said_by: str
@@ -70,8 +70,9 @@ class FactPage(Schema):
 class FactDecision(RequestBody):
     user_id: UUID
     verdict: Verdict = Field(
-        description="wrong: it was never true; ended: it no longer is; unused: no model may see it; pinned: every "
-        "model sees it; free: none of these. It counts for the statement, whoever says it again."
+        description="wrong: it was never true; ended: it no longer is; unused: memory shows neither it nor its message "
+        "to a model; pinned: every model sees it; free: none of these. It counts for the statement, whoever says it "
+        "again."
     )
 
 

@@ -120,10 +120,14 @@ def _unknown(fact_id: UUID) -> MaasError:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a prompt shows of what is known, and notes on messages that hold no longer: `replaced 2026-05-01`."""
+    """What a prompt shows of what is known, and notes on messages that hold no longer: `replaced 2026-05-01`.
+
+    `unused` are messages of which a person wants nothing used.
+    """
 
     lines: tuple[CardLine, ...] = ()
     outdated: Mapping[UUID, str] = field(default_factory=dict)
+    unused: frozenset[UUID] = frozenset()
 
     def confidence(self, terms: int) -> float:
         """How likely a line answers a question of so many terms: the greatest share of them that one has."""
@@ -154,14 +158,14 @@ async def read_known(
     if max_tokens <= 0:
         return Known()
     facts = await find_facts(db, user_id, question, as_of)
-    return Known(tuple(card(facts, max_tokens, zone)), outdated_messages(facts))
+    outdated = {one: _note(fact) for fact in facts if fact.state not in ("true", "unused") for one in fact.raw_log_ids}
+    held, unused = _messages(facts, "true"), _messages(facts, "unused")
+    notes = {one: note for one, note in outdated.items() if one not in held}
+    return Known(tuple(card(facts, max_tokens, zone)), notes, unused - held - outdated.keys())
 
 
-def outdated_messages(facts: Sequence[Fact]) -> dict[UUID, str]:
-    """A note on each message of which no fact holds."""
-    notes = {one: _note(fact) for fact in facts if fact.state not in ("true", "unused") for one in fact.raw_log_ids}
-    held = {one for fact in facts if fact.state == "true" for one in fact.raw_log_ids}
-    return {one: note for one, note in notes.items() if one not in held}
+def _messages(facts: Sequence[Fact], state: State) -> frozenset[UUID]:
+    return frozenset(one for fact in facts if fact.state == state for one in fact.raw_log_ids)
 
 
 def _note(fact: Fact) -> str:

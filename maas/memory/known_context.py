@@ -68,6 +68,7 @@ async def build_known_context(
         query,
         max_tokens - sum(tokens.count(f"{line}\n") for line in (HEADING, *(one.line for one in known.lines))),
         filters=filters,
+        exclude=known.unused,
         is_full=True,
         evidence=evidence,
         outdated=known.outdated,

@@ -195,3 +195,56 @@ def test_what_else_a_reply_names_is_ignored() -> None:
     """Dates and ids in a reply are ignored: code knows them."""
     reply = {"summary": "A.", "tags": ["T"], "time_bucket_start": "1999-01-01", "raw_log_ids": [str(uuid4())]}
     assert archivist.parse_summary(json.dumps(reply)) == (["T"], "A.")
+
+
+def record_with(facts: Any, summary: str = "Пользователь говорит о доме.") -> str:
+    return json.dumps({"summary": summary, "tags": ["дом"], "facts": facts}, ensure_ascii=False)
+
+
+def a_fact(text: str, change: str = "new", known: int = 0) -> dict[str, Any]:
+    return {"fact": text, "about": "user", "kind": "possession", "change": change, "known": known}
+
+
+SOLD = (("user", "Дом у озера продан, вместо него теперь лодка"), ("assistant", "Поздравляю с яхтой!"))
+BOUGHT = (("user", "Купили дом у озера, я живу в Пскове"), ("assistant", "Наверное, дом большой."))
+
+
+async def test_facts_of_the_model_stand_beside_those_of_rules(deps: Deps, connection: Connection) -> None:
+    """What is known is shown by number; what only the assistant said is no fact."""
+    model = Scribe(
+        record_with([a_fact("Пользователь купил дом у озера."), a_fact("Дом большой.")]),
+        record_with(
+            [
+                a_fact("Дом у озера продан.", "ends", 1),
+                a_fact("У пользователя есть яхта."),
+                a_fact("Вместо дома лодка.", "replaces", 9),
+            ]
+        ),
+    )
+    first, second = await summarize(deps, connection, model, BOUGHT, SOLD)
+    written = [(one["statement"], one["origin"], one["change"]) for one in first["facts"]]
+    assert written == [("Я живу в Пскове.", "rule", "states"), ("Пользователь купил дом у озера.", "model", "states")]
+    assert "<known>" not in model.requests[0].messages[0].text and "<known>" in model.requests[0].system
+    known = inside("known", model.requests[1]).splitlines()
+    assert known == ["1. Пользователь купил дом у озера.", "2. Я живу в Пскове."]
+    assert [(one["statement"], one["change"]) for one in second["facts"]] == [("Дом у озера продан.", "ends")]
+    rows = connection.execute("select statement, state from v_facts order by said_at, statement").fetchall()
+    assert [(row["statement"], row["state"]) for row in rows] == [
+        ("Пользователь купил дом у озера.", "ended"),
+        ("Я живу в Пскове.", "true"),
+        ("Дом у озера продан.", "true"),
+    ]
+
+
+@pytest.mark.parametrize("facts", [None, "none", 7, [7], [{}], [a_fact("Луна сделана из сыра.")] * 500])
+async def test_wrong_facts_cost_nothing_else(deps: Deps, connection: Connection, facts: Any) -> None:
+    (item,) = await summarize(deps, connection, Scribe(record_with(facts)), SOLD)
+    assert item["summary"].startswith("Пользователь говорит о доме.") and not item["degraded"] and "facts" not in item
+
+
+async def test_facts_may_be_left_to_rules(deps: Deps, connection: Connection) -> None:
+    settings = load_settings(facts="rules")
+    model = Scribe(record_with([a_fact("Дом у озера продан.")]))
+    (item,) = await summarize(replace(deps, settings=settings), connection, model, SOLD)
+    assert "facts" not in item and "facts" not in model.requests[0].system
+    assert "facts" not in str(model.requests[0].json_schema)

@@ -80,6 +80,12 @@ def test_a_person_decides(stack: Stack, user: UUID) -> None:
     assert card[1].endswith("My dog is called Rex.") and "I hate olives." not in "".join(card)
     assert "I love jazz." not in "".join(card), "unused"
     assert facts(stack, user, state="unused")["I love jazz."]["since"] is None
+    other = uuid4()
+    ask(stack, other, "I love oysters.")
+    oysters = facts(stack, other)["I love oysters."]["id"]
+    post(stack, f"/v1/facts/{oysters}/decide", user_id=str(other), verdict="unused")
+    context = post(stack, "/v1/context", user_id=str(other), query="Do I love oysters?")["context"]
+    assert "user: I love oysters." not in context
     moved = post(stack, f"/v1/facts/{rex}/correct", 202, user_id=str(user), fact="My dog is called Max.")
     assert post(stack, f"/v1/facts/{rex}/correct", 202, user_id=str(user), fact="My dog is called Max.") == moved
     assert facts(stack, user, state="all")["My dog is called Rex."]["state"] == "corrected"
