@@ -56,7 +56,7 @@ _DAY = (
     r"[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2})(?:,? \d{4})?)"
 )
 _I = r"(?i:I)"
-_LATELY = r"(?: (?:just|recently|finally|now))?"
+_RECENTLY = r"(?: (?:just|recently|finally|now))?"
 
 PATTERNS = (
     pattern("identity", "name", rf"(?i:my (?:full )?name is|my name's|call me) {_NAME}"),
@@ -64,11 +64,11 @@ PATTERNS = (
     pattern("identity", "birthday", rf"{_I} was born {_DAY}"),
     pattern("identity", "origin", rf"{_I}(?:'m| am|’m) (?:originally )?from {_PLACE}"),
     pattern("identity", "age", rf"{_I}(?:'m| am|’m) (?P<value>\d{{1,3}})(?: years old)?"),
-    pattern("identity", "email", r"(?i:my email(?: address)?(?: is|'s)) (?P<value>\S+@\S+)"),
+    pattern("identity", "email", r"(?i:my email(?: address)?(?: is|'s)) (?P<value>[^\s@]+@[^\s@]+)"),
     pattern("identity", "phone", r"(?i:my (?:phone|mobile)(?: number)?(?: is|'s)) (?P<value>[+\d][\d ()-]{5,20})"),
     pattern("state", "residence", rf"(?i:I|we)(?: (?:now|currently|still|both))? live (?:in|near) {_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"(?i:I'm|I am|I’m|we're|we are) (?:now )?living in {_PLACE}{_TAIL}"),
-    pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_LATELY} moved (?:back |over )?to {_PLACE}{_TAIL}"),
+    pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_RECENTLY} moved (?:back |over )?to {_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"(?i:I) (?:no longer live|don['’]t live) in {_PLACE}{_TAIL}", "ends"),
     pattern("state", "residence", rf"{_WHO} (?:now |currently )?lives in {_PLACE}{_TAIL}"),
     pattern(
@@ -80,7 +80,7 @@ PATTERNS = (
     pattern(
         "state",
         "work",
-        rf"{_I}(?:['’]ve| have)?{_LATELY} (?:started(?: working| a (?:new )?job)?|joined|got a (?:new )?job)"
+        rf"{_I}(?:['’]ve| have)?{_RECENTLY} (?:started(?: working| a (?:new )?job)?|joined|got a (?:new )?job)"
         rf"(?: (?:at|for|with))? {_PLACE}{_TAIL}",
     ),
     pattern("state", "work", rf"{_I} (?:no longer work|don['’]t work) (?:at|for) {_PLACE}{_TAIL}", "ends"),

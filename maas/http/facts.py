@@ -34,7 +34,7 @@ FactName = Annotated[QueryText, Field(max_length=MAX_NAME_CHARS)]
 class Fact(Schema):
     id: UUID
     fact: str = Field(description="A statement that stands by itself, in the words of the one who said it.")
-    about: str = Field(description="Whom or what it is about: user, or a name.")
+    about: str = Field(description="The person or thing that it is about: user, or a name.")
     kind: Kind
     state: State = Field(
         description="uncertain: what it rests on has changed; unused: no model is shown it; wrong, unused, ended: as a "

@@ -50,7 +50,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select o.*, (count(*) filter (where o.is_new) over (
       partition by o.whose, o.attribute order by o.from_day, o.said_at, o.seq))::int as place
     from ordered o
-  ), told as (  -- the same again is one fact
+  ), stated as (  -- the same again is one fact
     select distinct on (n.whose, n.attribute, n.place) n.*, max(n.said_at) over same as last_said_at,
       max(n.true_until) over same as last_day
     from numbered n window same as (partition by n.whose, n.attribute, n.place)
@@ -61,7 +61,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   ), lines as (
     select t.*, s.logs, lead(t.change) over line as next_change, lead(t.from_day) over line as next_day,
       lead(t.id) over line as next_id, lag(t.id) over line as former_id
-    from told t join sources s using (whose, attribute, place)
+    from stated t join sources s using (whose, attribute, place)
     window line as (partition by t.whose, t.attribute order by t.place)
   )
   select l.id, l.statement, l.subject, l.attribute, l.kind, l.said_by, l.said_at, l.last_said_at, l.true_from,
