@@ -19,10 +19,10 @@ create or replace function maas.maas_write_facts(p_items jsonb) returns void lan
     cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) l
     where l.user_id = i.user_id and l.is_remembered) g
   where g.logs is not null
-    and not exists (  -- an exchange that is archived again says nothing new
+    and not exists (  -- an exchange that is archived again says nothing new, nor does the message of a correction
       select from maas.facts e
-      where e.user_id = i.user_id and e.attribute = f.attribute and e.key = maas.maas_note_key(f.statement)
-        and e.raw_log_ids && g.logs)
+      where e.user_id = i.user_id and e.key = maas.maas_note_key(f.statement) and e.raw_log_ids && g.logs
+        and (e.attribute = f.attribute or e.origin = 'person'))
 $$;
 comment on function maas.maas_write_facts is 'Writes the facts of exchanges whose summaries are written';
 
