@@ -215,7 +215,7 @@ ROUTES = (
           errors=(404,)),
     Route("GET", "/v1/users/{id}/facts", facts.get_facts, "read", response=facts.FactPage, errors=(400, 404), query={
         "state": (_STATES, "Only facts in this state, or all; by default those that are true or uncertain."),
-        "about": ({"type": "string", "minLength": 1, "maxLength": 100}, "Only facts about this name; user: the user."),
+        "about": (_SEARCH, "Only facts about this name; user: the user."),
         "as_of": (_TIME, "What was known at this time; without an offset, in MAAS_TIMEZONE."), **_PAGE}),
     Route("POST", "/v1/users/{id}/facts/names", facts.post_merge_names, "ask", facts.NameMerge, facts.NameMerged,
           errors=(400, 404, 413, 415, 422)),

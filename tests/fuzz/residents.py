@@ -17,6 +17,11 @@ from tests.stack import Stack
 
 SCOPES = ("ask", "read", "admin")
 NAME = "select maas_resolve_user('api', %s) as id"
+FACT = """
+insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)
+select user_id, content, 'safe', 'opened by', 'possession', 'user', occurred_at, known_at, array[id], 'rule'
+from raw_logs where user_id = %s order by seq limit 1 returning id
+"""
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', jsonb_build_object('to', %s::text), 'dangerous') as id"
 
 
@@ -78,6 +83,7 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
         "conversation": UUID(talk),
         "attachment": UUID(image),
         "memory": UUID(memory),
+        "fact": UUID(str(stack.rows(FACT, user)[0]["id"])),
         "action": UUID(str(action)),
         "user": user,
         "document": UUID(document),

@@ -80,6 +80,12 @@ export interface paths {
   "/v1/memories/{id}/history": {
     get: operations["get_history"];
   };
+  "/v1/users/{id}/facts": {
+    get: operations["get_facts"];
+  };
+  "/v1/users/{id}/facts/names": {
+    post: operations["post_merge_names"];
+  };
   "/v1/users": {
     get: operations["get_user"];
     post: operations["post_user"];
@@ -473,6 +479,32 @@ export interface components {
         [key: string]: number;
       };
     };
+    Fact: {
+      id: string;
+      fact: string;
+      about: string;
+      /** @enum {string} */
+      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question";
+      /** @enum {string} */
+      state: "true" | "uncertain" | "replaced" | "ended" | "corrected" | "wrong" | "unused";
+      since: string | null;
+      said_by: string;
+      said_at: string;
+      last_said_at: string;
+      true_from: string | null;
+      true_until: string | null;
+      is_pinned: boolean;
+      origin: string;
+      origins: components["schemas"]["MemoryOrigin"][];
+      replaces: string | null;
+      replaced_by: string | null;
+      raw_log_ids: string[];
+      created_at: string;
+    };
+    FactPage: {
+      results: components["schemas"]["Fact"][];
+      next: string | null;
+    };
     Figures: {
       requests: number;
       completed: number;
@@ -527,7 +559,7 @@ export interface components {
     Memory: {
       id: string;
       /** @enum {string} */
-      kind: "turn" | "summary";
+      kind: "turn" | "summary" | "fact";
       memory: string;
       score: number | null;
       speaker: string | null;
@@ -599,6 +631,13 @@ export interface components {
       request_hash: string | null;
       calls: unknown;
       created_at: string;
+    };
+    NameMerge: {
+      name: string;
+      same_as: string;
+    };
+    NameMerged: {
+      facts: number;
     };
     NewApiKey: {
       name: string;
@@ -861,11 +900,12 @@ export interface components {
       as_of?: string | null;
       limit?: number;
       summaries?: boolean;
+      facts?: boolean;
     };
     Source: {
       id: string;
       /** @enum {string} */
-      kind: "turn" | "summary" | "recent";
+      kind: "turn" | "summary" | "recent" | "fact";
       score: number;
       number: number | null;
       origins: components["schemas"]["MemoryOrigin"][];
@@ -1559,6 +1599,46 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MemoryHistory"];
+        };
+      };
+    };
+  };
+  get_facts: {
+    parameters: {
+      query?: {
+        state?: "all" | "true" | "uncertain" | "replaced" | "ended" | "corrected" | "wrong" | "unused";
+        about?: string;
+        as_of?: string;
+        before?: string;
+        limit?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["FactPage"];
+        };
+      };
+    };
+  };
+  post_merge_names: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NameMerge"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["NameMerged"];
         };
       };
     };
