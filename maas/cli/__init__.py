@@ -61,6 +61,11 @@ COMMANDS = (
     Entry("erase", "maas.cli.memories:erase", "Delete a user from every table and print the number of deleted rows."),
     Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
+        "facts",
+        "maas.cli.facts:cli",
+        "List what is true of a user (`maas facts USER`), and decide what is wrong, has ended or is always shown.",
+    ),
+    Entry(
         "embed",
         "maas.cli.memories:embed",
         "Compute all missing vectors for MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import httpx2
 
+from maas.client import facts as fact_operations
 from maas.client import operations
 from maas.client import users as user_operations
 from maas.client.calls import ApiCall, ApiReply, Operation
@@ -94,6 +95,10 @@ class OperationMethods:
     delete = OperationMethod(operations.delete)
     delete_all = OperationMethod(user_operations.delete_all)
     context = OperationMethod(operations.context)
+    facts = OperationMethod(fact_operations.facts)
+    decide_fact = OperationMethod(fact_operations.decide_fact)
+    correct_fact = OperationMethod(fact_operations.correct_fact)
+    merge_names = OperationMethod(fact_operations.merge_names)
     trace = OperationMethod(operations.trace)
     spending = OperationMethod(user_operations.spending)
     export = OperationMethod(user_operations.export)
