@@ -120,8 +120,8 @@ def _report(answers: list[dict[str, Any]], facts_tokens: int) -> None:
         f"contexts of 2,000 tokens, {facts_tokens} of facts, that tell the truth", ("kind", "asked", "right"), rows
     )
     absent = [answer for answer in answers if answer["kind"] in ("absence", "deletion")]
-    told = [answer for answer in answers if answer not in absent]
-    found = sum(answer["confidence"] >= FOUND for answer in told) / len(told)
+    known = [answer for answer in answers if answer not in absent]
+    found = sum(answer["confidence"] >= FOUND for answer in known) / len(known)
     console.print(
         f"taken for known: {found:.0%} of what was said, "
         f"{sum(answer['confidence'] >= FOUND for answer in absent) / len(absent):.0%} of what was not"

@@ -927,6 +927,31 @@ class FindFactsRow(TypedDict):
 
 find_facts: Query[FindFactsRow, pg.uuid, pg.text, pg.timestamptz, pg.int4]
 
+class SearchFactsRow(TypedDict):
+    id: UUID | Any
+    statement: str | Any
+    subject: str | Any
+    attribute: str | Any
+    kind: str | Any
+    said_by: str | Any
+    said_at: datetime | Any
+    last_said_at: datetime | Any
+    true_from: date | Any
+    true_until: date | Any
+    raw_log_ids: list[UUID] | Any
+    origin: str | Any
+    origins: Any
+    created_at: datetime | Any
+    state: str | Any
+    since: date | Any
+    replaced_by: UUID | Any
+    replaces: UUID | Any
+    is_pinned: bool | Any
+    matches: int | Any
+    period: str | Any
+
+search_facts: Query[SearchFactsRow, pg.uuid, pg.text, pg.timestamptz, pg.timestamptz, pg.timestamptz, pg.int8]
+
 decide_fact: Value[bool, Never, pg.uuid, pg.uuid, pg.text, pg.text]
 
 class CorrectFactRow(TypedDict):

@@ -85,9 +85,9 @@ def find_patterns() -> tuple[list[Found], set[str]]:
             continue
         name = str(path.relative_to(ROOT))
         module = importlib.import_module(name.removesuffix(".py").replace("/", "."))
-        for label, pattern in _compiled(vars(module)):
+        for label, asked, pattern in _compiled(vars(module)):
             key = (name, pattern.pattern, pattern.flags)
-            found[key] = Found(f"{name}: {label}", pattern, _uses(label, module.__name__))
+            found[key] = Found(f"{name}: {label}", pattern, _uses(label, asked, module.__name__))
         for function, method, written, flags in calls:
             try:
                 pattern = re.compile(_value(written, vars(module)), _value(flags, vars(module)) if flags else 0)
@@ -144,25 +144,32 @@ def _value(written: ast.expr, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(written), "pattern", "eval"), names)
 
 
-def _compiled(names: Mapping[str, object]) -> Iterator[tuple[str, re.Pattern[str]]]:
-    def within(label: str, value: object) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _compiled(names: Mapping[str, object]) -> Iterator[tuple[str, str, re.Pattern[str]]]:
+    """The name in the module, the name by which it is asked (that of the field, if a named tuple holds it)."""
+
+    def within(label: str, asked: str, value: object) -> Iterator[tuple[str, str, re.Pattern[str]]]:
         if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-            yield label, value
+            yield label, asked, value
+        elif isinstance(value, tuple) and hasattr(value, "_asdict"):
+            for name, one in value._asdict().items():
+                yield from within(label, name, one)
         elif isinstance(value, tuple | list | dict):
             for one in value.values() if isinstance(value, dict) else value:
-                yield from within(label, one)
+                yield from within(label, asked, one)
 
     for label, value in list(names.items()):
-        yield from within(label, value)
+        yield from within(label, label, value)
 
 
-def _uses(label: str, module: str) -> frozenset[str]:
-    """How the pattern of that name is asked in its module and in those that import it."""
+def _uses(label: str, asked: str, module: str) -> frozenset[str]:
+    """How a pattern is asked in its module and in those that import its name or the module."""
     used: set[str] = set()
+    package, _, stem = module.rpartition(".")
+    imports = rf"from {module} import .*\b{label}\b|from {package} import .*\b{stem}\b"
     for path in _sources():
         text = path.read_text(encoding="utf-8")
-        if path == ROOT / f"{module.replace('.', '/')}.py" or re.search(rf"from {module} import .*\b{label}\b", text):
-            used.update(re.findall(rf"\b{label}\.(\w+)\(", text))
+        if path == ROOT / f"{module.replace('.', '/')}.py" or re.search(imports, text):
+            used.update(re.findall(rf"\b{asked}\.(\w+)\(", text))
     return _kind(used & _METHODS)
 
 

@@ -59,12 +59,12 @@ COMMANDS = (
         "Delete one memory: its text, every summary made from it, and answers that repeat it.",
     ),
     Entry("erase", "maas.cli.memories:erase", "Delete a user from every table and print the number of deleted rows."),
+    Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
         "facts",
         "maas.cli.facts:cli",
-        "List what is known of a user, and say what is wrong, over or always to be known.",
+        "List what is true of a user (`maas facts USER`), and decide what is wrong, has ended or is always shown.",
     ),
-    Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
         "embed",
         "maas.cli.memories:embed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 from uuid import UUID
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 ACTOR = "cli"  # in the audit
+DATE_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]  # in MAAS_TIMEZONE
 LOCAL_USER = str(users.LOCAL_USER)
 User = Annotated[
     str, typer.Option("--user", "-u", help="user whose memory is used, a UUID", show_default="a user of this machine")
@@ -83,6 +85,11 @@ async def note_user(db: Database, command: str, user_id: UUID | None) -> None:
 async def note_all(db: Database, command: str, action: str) -> None:
     """Write to the audit that a command lists data of all users."""
     await db.value(queries.note_audit, action, None, None, {"command": f"maas {command}"}, ACTOR)
+
+
+def in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
+    """A time that an option named, which has no offset, in a time zone."""
+    return at.replace(tzinfo=zone) if at else None
 
 
 def read_uuid(text: str, name: str) -> UUID:

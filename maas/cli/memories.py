@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile, mkstemp
@@ -17,7 +17,7 @@ from uuid import UUID
 import typer
 
 from maas import queries
-from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
+from maas.cli.invocation import DATE_FORMATS, LOCAL_USER, User, composition_of, in_zone, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
 from maas.knowledge.embedding import embed_chunks
 from maas.memory.dates import local
@@ -39,7 +39,6 @@ from shared.text import one_line, shorten
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-DATE_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]  # in MAAS_TIMEZONE
 MAX_MESSAGE_CHARS = 300
 MAX_ANSWER_CHARS = 100
 POLL_INTERVAL_S = 0.2
@@ -72,7 +71,7 @@ def search_memory(
 
     async def find(db: Database, settings: Settings) -> list[tuple[datetime, Hit]]:
         zone = settings.engine.zone
-        moments = (_in_zone(zone, as_of), _in_zone(zone, since), _in_zone(zone, until))
+        moments = (in_zone(zone, as_of), in_zone(zone, since), in_zone(zone, until))
         filters = SearchFilter(MAX_SEQ, *moments, tags=tag, scope=scope, zone=zone)
         async with open_query_embedder(db, open_embedder(settings), settings.embeddings.embedding_timeout) as questions:
             hits = await search(db, user_id, question, limit=limit, filters=filters, query_embedder=questions)
@@ -90,10 +89,6 @@ def search_memory(
         speaker = ", ".join(part for part in (hit.speaker, mark_of(hit.origins)) if part)
         table.add_row(f"{hit.score:.2f}", f"{at:%Y-%m-%d}", speaker, text)
     show(table)
-
-
-def _in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
-    return at.replace(tzinfo=zone) if at else None
 
 
 def forget(

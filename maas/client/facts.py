@@ -1,63 +1,78 @@
-"""Operations on facts: what is known of a user, and what a person decides about it."""
+"""Operations on facts: what is true of a user, and what a person decides about it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
+from uuid import UUID
 
 from maas.client.calls import ApiCall, Operation
-from maas.client.operations import PAGE_SIZE, Time, parse_id, to_iso
-from maas.client.results import Fact, NotFound
+from maas.client.operations import PAGE_SIZE, Time, isoformat, parse_id
+from maas.client.results import CorrectedFact, Fact, FactState, NotFound, Verdict
 from maas.client.users import UserId, Users, required_user
-
-Verdict = Literal["wrong", "ended", "unused", "pinned", "free"]
 
 
 def facts(
     users: Users,
     *,
     user_id: UserId,
-    state: str | None = None,
+    state: FactState | Literal["all"] | None = None,
     about: str | None = None,
     as_of: Time | None = None,
     limit: int = 100,
 ) -> Operation[list[Fact]]:
-    """What is known of a user, newest first, at most `limit`: what is true or uncertain, or in the `state`, or `all`.
+    """What is known of a user, newest first, at most `limit`; nothing for an unknown user.
 
-    `about` is a name, `user` for the user; `as_of` asks for what was known at that time. None for an unknown user.
+    Without `state`: what is true or uncertain. `about` is `user` or a name; `as_of` shows what was known at that time.
     """
     user = yield from users.find(required_user(user_id))
     rows: list[Fact] = []
-    cursor: dict[str, str] | None = {}
-    wanted = {"state": state, "about": about, "as_of": to_iso(as_of)}
-    params = {name: value for name, value in wanted.items() if value is not None}
-    while user is not None and cursor is not None and len(rows) < limit:
-        page_params = params | {"limit": min(limit - len(rows), PAGE_SIZE), **cursor}
-        page = (yield ApiCall(method="GET", path=f"/v1/users/{user}/facts", params=page_params)).json
+    filters = {"state": state, "about": about, "as_of": isoformat(as_of)}
+    cursor: str | None = None
+    while user is not None and len(rows) < limit:
+        page = yield from read_facts(user, limit - len(rows), filters | {"before": cursor})
         rows += page["results"]
-        cursor = {"before": page["next"]} if page["next"] else None
+        cursor = page["next"]
+        if cursor is None:
+            break
     return rows
 
 
+def read_facts(user: UUID, limit: int, params: Mapping[str, str | None]) -> Operation[dict[str, Any]]:
+    """A page of facts; parameters that are None are not sent."""
+    sent = {"limit": min(limit, PAGE_SIZE)} | {name: value for name, value in params.items() if value is not None}
+    return dict((yield ApiCall(method="GET", path=f"/v1/users/{user}/facts", params=sent)).json)
+
+
 def decide_fact(users: Users, fact_id: UserId, verdict: Verdict, *, user_id: UserId) -> Operation[None]:
-    """Say that a fact is wrong, has ended, is unused or pinned, or none of these (free). Raises NotFound."""
-    body = {"user_id": str((yield from _known(users, user_id, fact_id))), "verdict": verdict}
-    yield ApiCall(method="POST", path=f"/v1/facts/{parse_id(fact_id)}/decide", body=body)
+    """Say that a fact is wrong, has ended, is unused (no model may see it), pinned (every model sees it), or free.
+
+    It counts for the statement, whoever says it again. Raises NotFound, also if the fact is not of `user_id`.
+    """
+    path = f"/v1/facts/{parse_id(fact_id)}/decide"
+    user = yield from _find_owner(users, user_id, fact_id)
+    yield ApiCall(method="POST", path=path, body={"user_id": str(user), "verdict": verdict})
 
 
-def correct_fact(users: Users, fact_id: UserId, fact: str, *, user_id: UserId) -> Operation[str]:
-    """Say what is right instead of a fact; the id of the new fact. Raises NotFound."""
-    body = {"user_id": str((yield from _known(users, user_id, fact_id))), "fact": fact}
-    return str((yield ApiCall(method="POST", path=f"/v1/facts/{parse_id(fact_id)}/correct", body=body)).json["id"])
+def correct_fact(users: Users, fact_id: UserId, text: str, *, user_id: UserId) -> Operation[CorrectedFact]:
+    """Say what is right instead of a fact, as a statement of the user; the same text again is the same correction.
+
+    Raises NotFound, also if the fact is not of `user_id`.
+    """
+    path = f"/v1/facts/{parse_id(fact_id)}/correct"
+    user = yield from _find_owner(users, user_id, fact_id)
+    reply = (yield ApiCall(method="POST", path=path, body={"user_id": str(user), "fact": text})).json
+    return CorrectedFact(id=reply["id"], request_id=reply["request_id"])
 
 
 def merge_names(users: Users, name: str, same_as: str, *, user_id: UserId) -> Operation[int]:
-    """Say that two names are one person or thing; how many facts are about `name`."""
+    """Say that two names, such as sister and Anna, are one person or thing; returns how many facts `name` has."""
     user = yield from users.get_or_create(required_user(user_id))
     body = {"name": name, "same_as": same_as}
     return int((yield ApiCall(method="POST", path=f"/v1/users/{user}/facts/names", body=body)).json["facts"])
 
 
-def _known(users: Users, user_id: UserId, fact_id: UserId) -> Operation[UserId]:
+def _find_owner(users: Users, user_id: UserId, fact_id: UserId) -> Operation[UUID]:
     user = yield from users.find(required_user(user_id))
     if user is None:
         raise NotFound("not_found", f"there is no fact {fact_id}")

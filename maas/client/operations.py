@@ -181,13 +181,15 @@ def search(
     until: Time | None = None,
     as_of: Time | None = None,
     summaries: bool = False,
+    facts: bool = False,
     rerank: bool = False,
 ) -> Operation[Memories]:
     """The memories of a user that match a query, best first, at most 50; none for an unknown user.
 
     `top_k` is another name for `limit`. `scope` prefers an age: hot up to 3 days, warm up to 14, cold above.
     `since` and `until` bound the time when something was said; `as_of` searches what was known at that time;
-    `threshold` is the least score. The server ranks in its own way, whatever `rerank` says.
+    `threshold` is the least score. With `facts`, at most three facts that share its words come first. The server ranks
+    in its own way, whatever `rerank` says.
     """
     name, flat = required_user(user_id, filters), flatten_filters(filters)
     user = yield from users.find(name)
@@ -198,13 +200,14 @@ def search(
         "query": query,
         "limit": min(top_k or limit, MAX_SEARCH_RESULTS),
         "summaries": summaries,
+        "facts": facts,
     }
     optional = {
         "tags": tags,
         "scope": scope,
-        "from": to_iso(since),
-        "to": to_iso(until),
-        "as_of": to_iso(as_of),
+        "from": isoformat(since),
+        "to": isoformat(until),
+        "as_of": isoformat(as_of),
     }
     body |= {key: value for key, value in (optional | search_filter(flat)).items() if value is not None}
     rows = (yield ApiCall(method="POST", path="/v1/memories/search", body=body)).json["results"]
@@ -254,7 +257,7 @@ def context(
     if user is None:
         return Context("", 0)
     body = {"user_id": str(user), "query": query, "max_tokens": max_tokens}
-    body |= {} if as_of is None else {"as_of": to_iso(as_of)}
+    body |= {} if as_of is None else {"as_of": isoformat(as_of)}
     reply = (yield ApiCall(method="POST", path="/v1/context", body=body)).json
     return Context(reply["context"], reply["tokens"], tuple(reply["sources"]))
 
@@ -378,8 +381,8 @@ def _timestamp(at: datetime | float | str | None) -> str | None:
     return at.isoformat() if isinstance(at, datetime) else at
 
 
-def to_iso(at: Time | None) -> str | None:
-    """A time as the server takes it; text is left as it is."""
+def isoformat(at: Time | None) -> str | None:
+    """A time as the server takes it."""
     return at if isinstance(at, str | None) else at.isoformat()
 
 

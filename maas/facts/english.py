@@ -57,7 +57,7 @@ _DAY = (
 )
 _I = r"(?i:I)"
 _MOVED = "(?:moved (?:back |over )?to|relocated to|settled in|settled down in)"
-_LATELY = r"(?: (?:just|recently|finally|now))?"
+_RECENTLY = r"(?: (?:just|recently|finally|now))?"
 
 PATTERNS = (
     pattern("identity", "name", rf"(?i:my (?:full )?name is|my name's|call me) {_NAME}"),
@@ -65,7 +65,7 @@ PATTERNS = (
     pattern("identity", "birthday", rf"{_I} was born {_DAY}"),
     pattern("identity", "origin", rf"{_I}(?:'m| am|’m) (?:originally )?from {_PLACE}"),
     pattern("identity", "age", rf"{_I}(?:'m| am|’m) (?P<value>\d{{1,3}})(?: years old)?"),
-    pattern("identity", "email", r"(?i:my email(?: address)?(?: is|'s)) (?P<value>\S+@\S+)"),
+    pattern("identity", "email", r"(?i:my email(?: address)?(?: is|'s)) (?P<value>[^\s@]+@[^\s@]+)"),
     pattern("identity", "phone", r"(?i:my (?:phone|mobile)(?: number)?(?: is|'s)) (?P<value>[+\d][\d ()-]{5,20})"),
     pattern("state", "residence", rf"(?i:I|we)(?: (?:now|currently|still|both))? live (?:in|near) {_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"(?i:I'm|I am|I’m|we're|we are) (?:now )?living in {_PLACE}{_TAIL}"),
@@ -73,17 +73,17 @@ PATTERNS = (
         "state", "residence", rf"(?i:(?:I['’]m|I am|we['’]re|we are)) (?:now |currently )?based in {_PLACE}{_TAIL}"
     ),
     pattern("state", "residence", rf"(?i:my home|our home|home) is (?:now )?(?:in )?{_PLACE}{_TAIL}"),
-    pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_LATELY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
+    pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_RECENTLY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
     pattern("state", "residence", rf"(?i:I) (?:no longer live|don['’]t live) in {_PLACE}{_TAIL}", "ends"),
     pattern("state", "residence", rf"{_WHO} (?:now |currently )?lives in {_PLACE}{_TAIL}"),
-    pattern("state", "residence", rf"{_WHO}(?: has)?{_LATELY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
+    pattern("state", "residence", rf"{_WHO}(?: has)?{_RECENTLY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
     pattern("state", "residence", rf"{_WHO} (?:no longer lives|doesn['’]t live) in {_PLACE}{_TAIL}", "ends"),
     pattern("state", "work", rf"{_I}(?: (?:now|currently))? work (?:at|for) {_PLACE}{_TAIL}"),
     pattern("state", "work", rf"{_I}(?:'m| am|’m) (?:now )?working (?:at|for) {_PLACE}{_TAIL}"),
     pattern(
         "state",
         "work",
-        rf"{_I}(?:['’]ve| have)?{_LATELY} (?:started(?: working| a (?:new )?job)?|joined|got a (?:new )?job)"
+        rf"{_I}(?:['’]ve| have)?{_RECENTLY} (?:started(?: working| a (?:new )?job)?|joined|got a (?:new )?job)"
         rf"(?: (?:at|for|with))? {_PLACE}{_TAIL}",
         "begins",
     ),

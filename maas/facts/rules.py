@@ -23,7 +23,7 @@ MAX_TEXT_CHARS = 4000  # of a message; a longer one is a text that somebody past
 MAX_SENTENCE_CHARS, MAX_STATEMENT_CHARS, MAX_NAME_CHARS = 400, 200, 100
 MAX_FACTS = 12  # of one message
 MAX_VALUE_WORDS, MAX_STATEMENT_WORDS = 3, 8  # that tell one thing that is liked, or one statement, from another
-_NOTE = re.compile(r"\s*(?:remember|запомни)\s*:\s*", re.IGNORECASE)
+_NOTE = re.compile(r"(?:remember|запомни)\s*:\s*", re.IGNORECASE)
 _LANGUAGES = {"en": english, "ru": russian}
 
 
@@ -60,8 +60,8 @@ def find_facts(text: str) -> list[FoundFact]:
 def _clauses(sentence: str, joints: re.Pattern[str], fillers: re.Pattern[str]) -> Iterator[str]:
     for part in joints.split(sentence.rstrip(" .!…")):
         clause = part.strip()
-        if (filler := fillers.match(clause)) is not None:
-            clause = clause[filler.end() :]
+        if (opening := fillers.match(clause)) is not None:
+            clause = clause[opening.end() :]
         if clause and len(clause) <= MAX_STATEMENT_CHARS:
             yield clause
 

@@ -62,7 +62,7 @@ PATTERNS = (
     pattern(
         "identity",
         "email",
-        r"(?i:моя почта|мой email|мой e-mail|моя электронная почта)(?: —| -)? (?P<value>\S+@\S+)",
+        r"(?i:моя почта|мой email|мой e-mail|моя электронная почта)(?: —| -)? (?P<value>[^\s@]+@[^\s@]+)",
     ),
     pattern("identity", "phone", r"(?i:мой (?:номер )?телефона?)(?: —| -)? (?P<value>[+\d][\d ()-]{5,20})"),
     pattern("state", "residence", rf"{_WE}{_NOW}(?i:живу|живём|живем) (?:во?|на|под) {_PLACE}{_TAIL}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, get_args
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -18,15 +18,14 @@ from maas.http.request_input import (
     read_limit,
     read_parameter,
     to_search_text,
+    to_time,
     write_cursor,
 )
 from maas.http.schemas import MemoryOrigin, QueryText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
 from maas.memory import facts
-from maas.memory.dates import to_utc
-from maas.memory.facts import Kind, State, Verdict
+from maas.memory.facts import MAX_FACT_CHARS, MAX_NAME_CHARS, Kind, State, Verdict
 
-MAX_FACT_CHARS, MAX_NAME_CHARS = 500, 100
 FactText = Annotated[QueryText, Field(max_length=MAX_FACT_CHARS)]
 FactName = Annotated[QueryText, Field(max_length=MAX_NAME_CHARS)]
 
@@ -34,7 +33,7 @@ FactName = Annotated[QueryText, Field(max_length=MAX_NAME_CHARS)]
 class Fact(Schema):
     id: UUID
     fact: str = Field(description="A statement that stands by itself, in the words of the one who said it.")
-    about: str = Field(description="Whom or what it is about: user, or a name.")
+    about: str = Field(description="The person or thing that it is about: user, or a name.")
     kind: Kind
     state: State = Field(
         description="uncertain: what it rests on has changed; unused: memory shows it to no model; wrong, unused and "
@@ -100,8 +99,8 @@ async def get_facts(request: Request) -> Response:
     """List what is known of a user, newest first: what is true now, or was at a time, or all."""
     user_id, limit = read_id(request, "user"), read_limit(request)
     state = app_state(request)
-    as_of: datetime | None = read_parameter(request, "as_of", _to_time)
-    states: tuple[State, ...] | None = read_parameter(request, "state", _to_states, facts.HELD)
+    as_of: datetime | None = read_parameter(request, "as_of", to_time)
+    states: tuple[State, ...] | None = read_parameter(request, "state", facts.to_states, facts.HELD)
     about: str | None = read_parameter(request, "about", to_search_text)
     at = in_zone(state.settings.engine.zone, as_of)
     async with state.shares.reads.hold(user_id):
@@ -110,21 +109,6 @@ async def get_facts(request: Request) -> Response:
         )
     cursor = write_cursor([{"created_at": one.created_at, "id": one.id} for one in found], limit)
     return json_response(FactPage(results=[Fact.of(one) for one in found], next=cursor))
-
-
-def _to_time(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    to_utc(at)
-    return at
-
-
-def _to_states(text: str) -> tuple[State, ...] | None:
-    if text == "all":
-        return None
-    known = [one for one in get_args(State) if one == text]
-    if not known:
-        raise ValueError(f"must be all, or one of {', '.join(get_args(State))}")
-    return tuple(known)
 
 
 async def post_decide(request: Request) -> Response:

@@ -44,7 +44,7 @@ from maas.http.schemas import (
 from maas.http.state import AppState, app_state
 from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
-from maas.memory.facts import Fact
+from maas.memory.facts import Fact, search_facts
 from maas.memory.known_context import build_known_context
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage
@@ -88,8 +88,9 @@ async def _find(state: AppState, body: SearchQuery, filters: SearchFilter) -> li
     after = [_from_row(row) for row in rows if row["score"] <= best_coverage]
     found = [*before, *results, *after][: body.limit]
     if evidence.has_corrections:
-        found = (await _with_corrections(state.db, body.user_id, found, filters))[: body.limit]
-    return found
+        found = await _with_corrections(state.db, body.user_id, found, filters)
+    facts = await search_facts(state.db, body.user_id, body.query, filters) if body.facts else []
+    return [*map(_from_fact, facts), *found][: body.limit]
 
 
 async def get_memories(request: Request) -> Response:
@@ -240,6 +241,25 @@ def _from_hit(hit: Hit) -> Memory:
         corrected_by=hit.correction.corrected_by,
         corrects=hit.correction.corrects,
         origins=_origins_of(hit),
+    )
+
+
+def _from_fact(fact: Fact) -> Memory:
+    return Memory(
+        id=fact.id,
+        kind="fact",
+        level=None,
+        memory=fact.statement,
+        score=1.0,
+        speaker=fact.said_by,
+        period=fact.period,
+        tags=[],
+        raw_log_ids=list(fact.raw_log_ids),
+        occurred_at=fact.last_said_at,
+        created_at=fact.created_at,
+        corrected_by=None,
+        corrects=None,
+        origins=_origins_of(fact),
     )
 
 

@@ -46,6 +46,9 @@ class SearchQuery(RequestBody):
     summaries: Annotated[bool, Strict()] = Field(
         False, description="Return one summary instead of its messages when three or more of them are found."
     )
+    facts: Annotated[bool, Strict()] = Field(
+        False, description="Return first the facts, at most three, that hold and have half of the words of the query."
+    )
 
 
 class ContextQuery(RequestBody):
@@ -95,10 +98,10 @@ class MemoriesAccepted(RunAccepted):
 
 
 class Memory(Schema):
-    """A message (kind turn), or a summary of messages."""
+    """A message (kind turn), a summary of messages, or a fact."""
 
     id: UUID
-    kind: Literal["turn", "summary"]
+    kind: Literal["turn", "summary", "fact"]
     memory: str
     score: float | None = None
     speaker: str | None = None

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from maas.client.results import FactState, Verdict
+
 MAX_WAIT_S = 300.0
 DEFAULT_WAIT_S = 50.0  # many clients give up after 60
 MAX_MEMORY_IDS = 10
@@ -81,6 +83,26 @@ class DeleteMemoryInput(ToolInput):
     memory_id: UUID = Field(description="The id of a memory from a search or a list")
     doubtful: bool = Field(
         False, description="Delete also the answers that had it as evidence and may repeat it; can be done later"
+    )
+
+
+class ListFactsInput(ToolInput):
+    state: FactState | Literal["all"] | None = Field(
+        None, description="Only facts in this state, or all; default: those that are true or uncertain"
+    )
+    about: str | None = Field(
+        None, min_length=1, max_length=100, description="Only facts about this name; user: about the user"
+    )
+    as_of: AwareDatetime | None = Field(None, description="What was known at this time; default: now")
+    limit: int = Field(20, ge=1, le=100, description="Maximum number of results")
+    before: str | None = Field(None, max_length=100, description="`next` of the previous page")
+
+
+class DecideFactInput(ToolInput):
+    fact_id: UUID = Field(description="The id of a fact from list_facts")
+    verdict: Verdict = Field(
+        description="wrong: it was never true; ended: it no longer is; unused: no model may see it; pinned: every "
+        "model sees it; free: none of these"
     )
 
 
@@ -210,6 +232,55 @@ class DeleteMemoryOutput(ToolOutput):
     def text(self) -> str:
         text = f"Deleted: {self.turns} messages and {self.records} summaries made from them."
         return f"{text} Answers that may repeat it: {', '.join(map(str, self.doubtful))}." if self.doubtful else text
+
+
+class FactItem(BaseModel):
+    """A statement about the user or somebody the user speaks of, and whether it holds."""
+
+    id: UUID
+    fact: str
+    about: str = Field(description="user, or a name")
+    state: FactState = Field(description="uncertain: what it rests on has changed")
+    since: str | None = Field(default=None, description="since when it is no longer true, or uncertain")
+    said_by: str
+    last_said_at: str
+    is_pinned: bool
+    replaced_by: UUID | None = None
+    raw_log_ids: list[UUID] = Field(description="the messages that say it; get_memory_sources shows each")
+    origins: list[MemoryOrigin] = Field(default=[], description="what it was made from, if not from the user's words")
+
+
+class FactsOutput(ToolOutput):
+    """Facts, newest first."""
+
+    results: list[FactItem]
+    next: str | None = Field(default=None, description="pass it as `before` to get the next page")
+
+    def text(self) -> str:
+        if not self.results:
+            return "No facts found."
+        lines = [fact_line(one) for one in self.results]
+        return "\n".join([*lines, f"There are more: before={self.next}"] if self.next else lines)
+
+
+def fact_line(one: FactItem) -> str:
+    """A fact as models read it."""
+    state = "" if one.state == "true" else f", {one.state}" + (f" since {one.since}" if one.since else "")
+    about = "" if one.about == "user" else f" (about {_one_line(one.about)})"
+    return (
+        f"- {one.last_said_at[:10]}{state} {_one_line(one.said_by)}{_from(one.origins)}: {_one_line(one.fact)}{about} "
+        f"(fact {one.id})"
+    )
+
+
+class DecideFactOutput(ToolOutput):
+    """What counts for the statement from now on."""
+
+    fact_id: UUID
+    verdict: Verdict
+
+    def text(self) -> str:
+        return f"Fact {self.fact_id} is {self.verdict} from now on, whoever says it again."
 
 
 def output_schema(output: type[ToolOutput]) -> dict[str, Any]:

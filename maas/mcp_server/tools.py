@@ -15,17 +15,22 @@ from maas.client.calls import END_STATUSES, ApiCall, Operation
 from maas.client.client import AsyncMaaS
 from maas.client.results import ClientError, Forbidden, InvalidRequest, NotFound, Unavailable
 from maas.client.users import Users
+from maas.mcp_server.fact_tools import decide_fact, list_facts
 from maas.mcp_server.schemas import (
     MAX_MEMORY_IDS,
     AddMemoryInput,
     AddMemoryOutput,
     AskInput,
     ContextOutput,
+    DecideFactInput,
+    DecideFactOutput,
     DeleteMemoryInput,
     DeleteMemoryOutput,
+    FactsOutput,
     GetContextInput,
     GetMemorySourcesInput,
     GetRunInput,
+    ListFactsInput,
     ListMemoriesInput,
     MemoriesOutput,
     MemoryItem,
@@ -305,6 +310,20 @@ TOOLS = {
             "Get the original messages that a memory was made from, with speaker and time. Call it to check or quote "
             "them.",
             "read", GetMemorySourcesInput, SourcesOutput, get_memory_sources,
+        ),
+        MemoryTool(
+            "list_facts", "List facts",
+            "List what is known to be true of this user and of those the user speaks of, newest first, in pages: each "
+            "fact with the day when it was said and whether it still holds. Call it when you need to know how things "
+            "are now rather than what was said.",
+            "read", ListFactsInput, FactsOutput, list_facts,
+        ),
+        MemoryTool(
+            "decide_fact", "Decide about a fact",
+            "Note what the user says about a fact: that it is wrong, has ended, is not to be used, or is always to be "
+            "shown. Call it only if the user says so. It counts for the statement, whoever says it again, until the "
+            "next decision.",
+            "ask", DecideFactInput, DecideFactOutput, decide_fact, is_idempotent=True,
         ),
         MemoryTool(
             "delete_memory", "Delete a memory",

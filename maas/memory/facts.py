@@ -11,6 +11,7 @@ from uuid import UUID
 from maas import queries
 from maas.memory.dates import local
 from maas.memory.origins import Origin, foreign, mark_of
+from maas.memory.query import SearchFilter
 from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
@@ -19,9 +20,11 @@ from shared.text import escape, one_line
 Kind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question"]
 State = Literal["true", "uncertain", "replaced", "ended", "corrected", "wrong", "unused"]
 Verdict = Literal["wrong", "ended", "unused", "pinned", "free"]
+MAX_FACT_CHARS, MAX_NAME_CHARS = 500, 100  # of what a person writes
 HEADING = "What is known:"
 HELD: tuple[State, ...] = ("true", "uncertain")
 NEWEST = 40  # facts that a card may show although they share no word with the question
+MAX_FOUND = 3  # among the results of a search
 KINDS_FIRST = ("identity", "relation", "state")  # what a card shows first of these
 
 
@@ -30,7 +33,8 @@ class Fact:
     """A statement about a subject, when it was said first and last, and whether it holds.
 
     `since` is the day when it was replaced, ended, or became uncertain. `replaces` and `replaced_by` are the facts
-    before and after it. `matches`: how many words of the question it shares. `raw_log_ids` are its messages.
+    before and after it. `raw_log_ids` are its messages. Where a search found it, `matches` is how many words of the
+    question it shares, and `period` the week in which it was said last.
     """
 
     id: UUID
@@ -53,6 +57,7 @@ class Fact:
     replaces: UUID | None
     is_pinned: bool
     matches: int = 0
+    period: str = ""
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Fact:
@@ -81,9 +86,31 @@ async def list_facts(
     """The facts of a user, newest first."""
     at, fact_id = before or (None, None)
     wanted = None if states is None else list(states)
-    about = None if subject is None else subject.lower()
-    rows = await db.rows(queries.list_facts, user_id, as_of, wanted, about, at, fact_id, limit)
+    rows = await db.rows(queries.list_facts, user_id, as_of, wanted, subject, at, fact_id, limit)
     return [Fact.from_row(row) for row in rows]
+
+
+async def search_facts(
+    db: Database, user_id: UUID, question: str, filters: SearchFilter, limit: int = MAX_FOUND
+) -> list[Fact]:
+    """The facts that hold and have at least half of the words of a question, those with most of them first.
+
+    A fact has no tags: none is found where a message must have some.
+    """
+    if filters.tags:
+        return []
+    args = (user_id, question, filters.as_of, filters.since, filters.until, limit)
+    return [Fact.from_row(row) for row in await db.rows(queries.search_facts, *args)]
+
+
+def to_states(text: str) -> tuple[State, ...] | None:
+    """The states that a word names; None: all. Raises ValueError."""
+    if text == "all":
+        return None
+    known = [one for one in get_args(State) if one == text]
+    if not known:
+        raise ValueError(f"must be all, or one of {', '.join(get_args(State))}")
+    return tuple(known)
 
 
 async def decide_fact(db: Database, user_id: UUID, fact_id: UUID, verdict: Verdict, actor: str) -> None:

@@ -19,10 +19,10 @@ create or replace function maas.maas_write_facts(p_items jsonb) returns void lan
     cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) l
     where l.user_id = i.user_id and l.is_remembered) g
   where g.logs is not null
-    and not exists (  -- an exchange that is archived again says nothing new
+    and not exists (  -- an exchange that is archived again says nothing new, nor does the message of a correction
       select from maas.facts e
-      where e.user_id = i.user_id and e.attribute = f.attribute and e.key = maas.maas_note_key(f.statement)
-        and e.raw_log_ids && g.logs)
+      where e.user_id = i.user_id and e.key = maas.maas_note_key(f.statement) and e.raw_log_ids && g.logs
+        and (e.attribute = f.attribute or e.origin = 'person'))
 $$;
 comment on function maas.maas_write_facts is 'Writes the facts of exchanges whose summaries are written';
 
@@ -59,7 +59,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select o.*, (count(*) filter (where o.is_new) over (
       partition by o.whose, o.attribute order by o.from_day, o.said_at, o.seq))::int as place
     from ordered o
-  ), told as (  -- the same again is one fact
+  ), stated as (  -- the same again is one fact
     select n.whose, n.attribute, n.place, (array_agg(n.fact order by n.from_day, n.said_at, n.seq))[1] as fact,
       min(n.from_day) as from_day, max(n.said_at) as last_said_at, max((n.fact).true_until) as last_day,
       array_agg(distinct u.id) as logs, max(n.verdict) as verdict, max(n.decided_at) as decided_at,
@@ -71,7 +71,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
         having count(*) = cardinality(t.logs)) end as corrected_on,
       lead((t.fact).change) over line as next_change, lead(t.from_day) over line as next_day,
       lead((t.fact).id) over line as next_id, lag((t.fact).id) over line as former_id
-    from told t window line as (partition by t.whose, t.attribute order by t.place)
+    from stated t window line as (partition by t.whose, t.attribute order by t.place)
   )
   select (l.fact).id, (l.fact).statement, (l.fact).subject, l.attribute, (l.fact).kind, (l.fact).said_by,
     (l.fact).said_at, l.last_said_at, (l.fact).true_from, l.last_day, l.logs, (l.fact).origin, (l.fact).origins,

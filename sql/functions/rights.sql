@@ -108,7 +108,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
     ('authenticated', array['maas_is_admin']),
     ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
-      'maas_delete_secret']),
+      'maas_delete_secret', 'maas_facts']),
 
     ('maas_server', formats || search || array[
       'maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile',

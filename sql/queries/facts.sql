@@ -1,12 +1,16 @@
 -- Facts of a user.
 
--- name: list_facts  -- $1 user, $2 known at, $3 states or null, $4 subject in lower case or null,
+-- name: list_facts  -- $1 user, $2 known at, $3 states or null, $4 a name of the subject or null,
 -- $5 before this time and $6 this id, or null, $7 how many; newest first
 select f.id, f.statement, f.subject, f.attribute, f.kind, f.said_by, f.said_at, f.last_said_at, f.true_from,
   f.true_until, f.raw_log_ids, f.origin, f.origins, f.created_at, f.state, f.since, f.replaced_by, f.replaces,
   f.is_pinned
 from maas.maas_facts($1, coalesce($2, 'infinity'::timestamptz)) f
-where ($3::text[] is null or f.state = any($3)) and ($4::text is null or lower(f.subject) = $4)
+where ($3::text[] is null or f.state = any($3)) and ($4::text is null or exists (
+    select from (select lower(f.subject) as subject, lower(btrim($4)) as wanted) l
+    left join maas.fact_names a on a.user_id = $1 and a.name = l.subject
+    left join maas.fact_names b on b.user_id = $1 and b.name = l.wanted
+    where coalesce(a.same_as, l.subject) = coalesce(b.same_as, l.wanted)))
   and ($5::timestamptz is null or (f.created_at, f.id) < ($5, $6::uuid))
 order by f.created_at desc, f.id desc limit $7;
 
@@ -15,6 +19,17 @@ select f.id, f.statement, f.subject, f.attribute, f.kind, f.said_by, f.said_at, 
   f.true_until, f.raw_log_ids, f.origin, f.origins, f.created_at, f.state, f.since, f.replaced_by, f.replaces,
   f.is_pinned, f.place, f.matches
 from maas.maas_find_facts($1, $2, coalesce($3, 'infinity'::timestamptz), $4) f;
+
+-- name: search_facts  -- $1 user, $2 question, $3 known at or null, $4 said since or null, $5 said before or null,
+-- $6 how many; those that hold and have half of the words of the question, most of them first
+select f.id, f.statement, f.subject, f.attribute, f.kind, f.said_by, f.said_at, f.last_said_at, f.true_from,
+  f.true_until, f.raw_log_ids, f.origin, f.origins, f.created_at, f.state, f.since, f.replaced_by, f.replaces,
+  f.is_pinned, f.matches, maas.maas_period(maas.maas_day(f.last_said_at)) as period
+from maas.maas_find_facts($1, $2, coalesce($3, 'infinity'::timestamptz)) f
+where f.state in ('true', 'uncertain') and f.matches > 0
+  and f.matches * 2 >= cardinality(tsvector_to_array(maas.maas_lexemes($2)))
+  and ($4::timestamptz is null or f.last_said_at >= $4) and ($5::timestamptz is null or f.last_said_at < $5)
+order by f.matches desc, f.last_said_at desc, f.id limit $6;
 
 -- name: decide_fact  -- $1 user, $2 fact, $3 verdict, $4 actor
 select maas.maas_decide_fact($1, $2, $3, $4);

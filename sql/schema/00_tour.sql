@@ -34,6 +34,8 @@
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
 --   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown
 --                     behind it.
+--   maas_facts        reads what is true of a user from the rows of facts, which maas_write_facts adds with a summary;
+--                     maas_decide_fact and maas_correct_fact note what a person says about them.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
 --                     a thousand rows in a call (erasures), maas_purge_expired what is older than the retention period.
 --

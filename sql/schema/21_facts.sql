@@ -29,7 +29,7 @@ create table maas.facts (
 );
 comment on table maas.facts is 'What is true of a user and of what the user speaks of; rows are never rewritten';
 comment on column maas.facts.key is 'Equal for statements that differ only in case and final punctuation';
-comment on column maas.facts.subject is 'Whom or what it is about: user, or a name';
+comment on column maas.facts.subject is 'The person or thing that it is about: user, or a name';
 comment on column maas.facts.attribute is
   'What has one value at a time, such as residence, or likes:jazz: a later statement replaces an earlier one';
 comment on column maas.facts.change is

@@ -47,6 +47,7 @@ NOTED_OTHERWISE = {
     "users add",
 }
 CALL_OVER_HTTP = {"mcp"}
+WITHOUT_OPTION = {"facts list"}  # which take the user as an argument
 LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, and a call of it
     "ask": ("I like tea.",),
     "chat": (),
@@ -60,6 +61,10 @@ LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, 
     "knowledge remove": (str(NOBODY),),
     "knowledge search": ("tea",),
     "knowledge status": (),
+    "facts list": (),
+    "facts decide": (str(NOBODY), "wrong"),
+    "facts correct": (str(NOBODY), "I like tea."),
+    "facts merge": ("sister", "Anna"),
     "ads account add": ("--name", "Shop"),
     "ads account list": (),
     "ads account remove": (str(NOBODY), "--yes"),
@@ -174,7 +179,7 @@ def test_the_commands_below_are_all() -> None:
 @pytest.mark.parametrize("name", LINES)
 def test_a_command_is_seen(stack: Stack, name: str) -> None:
     user = uuid4()
-    maas(stack, *name.split(), *LINES[name], "--user", str(user))
+    maas(stack, *name.split(), *LINES[name], *(() if name in WITHOUT_OPTION else ("--user",)), str(user))
     rows = stack.rows("select actor, details from v_audit where action = 'user_access' and user_id = %s", user)
     assert rows == [{"actor": "cli", "details": {"command": f"maas {name}"}}]
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
-
-from maas.client import MaaS, NotFound
 from maas.engine.drafts import Draft
-from tests.polling import poll
-from tests.stack import Stack, maas
+from tests.stack import Stack
 
 
 def ask(stack: Stack, user: UUID, *queries: str) -> UUID:
@@ -109,44 +105,6 @@ def test_a_context_shows_what_is_known(stack: Stack, user: UUID) -> None:
     assert set(facts(stack, user)) == {"My sister lives in Moss."}
     small = post(stack, "/v1/context", user_id=str(user), query="Where?", max_tokens=50)
     assert small["tokens"] <= 50
-
-
-def test_the_client(stack: Stack) -> None:
-    name = f"{uuid4()}@example.org"
-    with MaaS(f"http://127.0.0.1:{stack.port}") as maas:
-        assert maas.facts(user_id=name) == []
-        assert maas.ask("I live in Oslo. My sister Anna lives in Moss.", user_id=name).status == "COMPLETED"
-        poll(lambda: len(maas.facts(user_id=name)) == 2)
-        (oslo,) = maas.facts(user_id=name, about="user", state="true", limit=10)
-        maas.decide_fact(oslo["id"], "pinned", user_id=name)
-        new = maas.correct_fact(oslo["id"], "I live in Bergen.", user_id=name)
-        (was,) = maas.facts(user_id=name, state="corrected")
-        assert (was["id"], was["replaced_by"]) == (oslo["id"], new)
-        assert maas.merge_names("sister", "Anna", user_id=name) == 0
-        assert maas.facts(user_id=name, as_of="2020-01-01T00:00:00Z") == []
-        with pytest.raises(NotFound):
-            maas.decide_fact(oslo["id"], "wrong", user_id="nobody@example.org")
-
-
-def test_the_commands(stack: Stack, user: UUID) -> None:
-    ask(stack, user, "I live in Oslo.")
-    fact = facts(stack, user)["I live in Oslo."]["id"]
-
-    def facts_command(*words: str, code: int = 0) -> str:
-        done = maas(stack, "facts", *words, "--user", str(user))
-        assert done.returncode == code, done
-        return done.stdout + done.stderr
-
-    assert "I live in Oslo." in facts_command("list") and "nothing is known" in facts_command(
-        "list", "--state", "wrong"
-    )
-    assert facts_command("decide", fact, "pinned") == "pinned from now on\n"
-    assert "true, pinned" in facts_command("list", "--about", "user")
-    new = facts_command("correct", fact, "I live in Bergen.").strip()
-    assert UUID(new) and "corrected" in facts_command("list", "--state", "all")
-    assert facts_command("merge", "user", "me") == "2 facts about 'user' are about 'me', too\n"
-    assert "there is no fact" in facts_command("decide", str(uuid4()), "wrong", code=1)
-    assert "1 to 500 characters" in facts_command("correct", fact, " ", code=1)
 
 
 def test_forgetting_by_a_fact(stack: Stack, user: UUID) -> None:

@@ -225,7 +225,7 @@ def test_context_is_fenced_and_within_its_budget(stack: Stack, user: UUID) -> No
     assert 50 < reply["tokens"] <= 200
     assert 0 < len(reply["sources"]) < 8
     none = stack.client.post("/v1/context", json={"user_id": str(uuid4()), "query": "falcons"}).json()
-    assert none == {"context": "", "tokens": 0, "sources": []}
+    assert none == {"context": "", "tokens": 0, "sources": [], "found": False, "confidence": 0.0}
 
 
 def test_health_readiness_and_description(stack: Stack) -> None:

@@ -37,8 +37,8 @@ from shared.errors import MaasError
 from tests.polling import apoll, poll
 from tests.stack import ROOT, Stack, free_port
 
-READING = {"get_run", "search_memories", "get_context", "list_memories", "get_memory_sources"}
-ASKING = {"ask", "add_memory", "delete_memory"}
+READING = {"get_run", "search_memories", "get_context", "list_memories", "list_facts", "get_memory_sources"}
+ASKING = {"ask", "add_memory", "decide_fact", "delete_memory"}
 MAAS = [sys.executable, "-c", "from main import cli; cli()", "mcp"]
 NODE = ROOT / "tests" / "contract"
 POST = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -192,6 +192,10 @@ async def test_users_do_not_see_each_other(stack: Stack, name: str) -> None:
         ("add_memory", {"memory": "once", "at": "yesterday"}, "at"),
         ("search_memories", {"query": "hi", "limit": 0}, "limit"),
         ("list_memories", {"before": "x"}, "before"),
+        ("list_facts", {"state": "gone"}, "state"),
+        ("list_facts", {"before": "x"}, "before"),
+        ("decide_fact", {"fact_id": "1", "verdict": "wrong"}, "fact_id"),
+        ("decide_fact", {"fact_id": str(UUID(int=1)), "verdict": "gone"}, "verdict"),
         ("get_run", {"request_id": "1"}, "request_id"),
         ("get_memory_sources", {"memory_id": "1"}, "memory_id"),
         ("delete_memory", {"memory_id": None}, "memory_id"),

@@ -57,11 +57,13 @@ class McpRoute:
             "search_memories": QUESTION,
             "get_context": QUESTION,
             "list_memories": {},
+            "list_facts": {},
             "get_memory_sources": memory,
             "get_run": {"request_id": str(owner.things["run"])},
         }
         writing: dict[str, dict[str, Any]] = {
             "delete_memory": memory,
+            "decide_fact": {"fact_id": str(owner.things["fact"]), "verdict": "wrong"},
             "add_memory": {"memory": "I was here."},
             "ask": QUESTION | {"conversation_id": str(owner.things["conversation"]), "wait": 0},
         }

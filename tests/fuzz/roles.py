@@ -7,12 +7,13 @@ import random
 
 import psycopg
 
+from maas.http.auth.authorize import Resource
 from tests.fuzz.residents import Resident
 from tests.fuzz.routes import Tried
 
 CLAIMS = "select set_config('request.jwt.claims', %s, true)"
 BECOME = "set local role authenticated"
-OWN = ("pipeline_runs", "raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments")
+OWN = ("pipeline_runs", "raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments")
 HIDDEN = (
     "chat_pending_actions",
     "llm_calls",
@@ -23,8 +24,12 @@ HIDDEN = (
     "api_keys",
     "v_runs_current",
     "v_user_memory",
+    "v_facts",
+    "fact_decisions",
+    "fact_names",
     "v_cost_user",
 )
+THINGS: tuple[Resource, ...] = ("run", "memory", "fact")
 WRITES = (
     "insert into pipeline_runs (user_id, user_query) values (%(user)s, 'I was here.') returning user_id",
     "update pipeline_runs set user_query = 'mine' where user_id = %(user)s returning user_id",
@@ -32,6 +37,8 @@ WRITES = (
     "select maas_erase(%(user)s, 'me')",
     "select maas_forget(%(memory)s)",
     "select maas_cancel_run(%(run)s)",
+    "select maas_decide_fact(%(user)s, %(fact)s, 'wrong')",
+    "select statement from maas_facts(%(user)s)",
 )
 
 
@@ -50,7 +57,7 @@ class SqlRoute:
         if table == "pipeline_runs":
             looks.append("select user_id from pipeline_runs where id = %(run)s")
         statement = draw.choice(looks if is_own or draw.random() < 0.7 else WRITES)
-        names = {"user": owner.user_id, "run": owner.things["run"], "memory": owner.things["memory"]}
+        names = {"user": owner.user_id} | {str(kind): owner.things[kind] for kind in THINGS}
         claims = json.dumps({"sub": str(caller.user_id), "role": "authenticated"})
         try:
             with self._connection.transaction(force_rollback=True):

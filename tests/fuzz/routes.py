@@ -27,6 +27,7 @@ TELLING = {
     "get_memories",
     "get_memory",
     "get_sources",
+    "get_facts",
     "get_export",
     "get_trace",
     *ASKING,

@@ -27,7 +27,8 @@ WHO = {
     "`maas_worker`": ("maas_worker", None),
 }
 VIEWS = (
-    "v_actions", "v_cost_daily", "v_cost_user", "v_daily_metrics", "v_embedding", "v_engines", "v_left_out_days",
+    "v_actions", "v_cost_daily", "v_cost_user", "v_daily_metrics", "v_embedding", "v_engines", "v_facts",
+    "v_left_out_days",
     "v_orchestrators", "v_queue", "v_rates", "v_run_cost", "v_run_history", "v_runs_current", "v_runs_stuck",
     "v_sessions", "v_stage_latency", "v_stage_recent", "v_user_memory", "v_user_queue", "v_user_quotas",
 )  # fmt: skip
@@ -71,7 +72,7 @@ MEMORY = ("raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messag
 ATTEMPTS = (
     Attempt("see requests and answers", see("pipeline_runs", columns="user_id, user_query, status, final_answer")),
     Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in SENT)),
-    Attempt("see messages, summaries, dialogues, images, notes", see(*MEMORY)),
+    Attempt("see messages, summaries, facts, dialogues, images, notes", see(*MEMORY)),
     Attempt("see model calls, events, what tools did", see("llm_calls", "run_events", "tool_executions")),
     Attempt("see the views of operators, `v_*`", see(*VIEWS)),
     Attempt("read prompts", see("system_prompts", "system_prompts_history")),
@@ -94,6 +95,8 @@ ATTEMPTS = (
             f"select id, user_id, 'system', 'obey' from chat_conversations where user_id = '{ANN}'",
             "update raw_logs set content = 'other'",
             "update lsm_storage set summary = 'other'",
+            "update facts set statement = 'other'",
+            f"insert into fact_decisions (user_id, key, verdict) values ('{ANN}', 'k', 'wrong')",
         ),
     ),
     Attempt("cancel, retry", call(f"maas_cancel_run('{BEN}')", f"maas_retry_run('{BEN}')")),
@@ -105,6 +108,9 @@ ATTEMPTS = (
             f"maas_erase('{BEN}')",
             f"maas_decide_action('{BEN}', '{BEN}', 'approve', 'me')",
             f"maas_clear_conversation('{BEN}')",
+            f"maas_decide_fact('{BEN}', '{BEN}', 'wrong')",
+            f"maas_correct_fact('{BEN}', '{BEN}', 'I am Ann.')",
+            f"maas_merge_fact_names('{BEN}', 'user', 'ann')",
         ),
     ),
     Attempt(

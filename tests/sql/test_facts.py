@@ -156,6 +156,20 @@ def test_a_persons_correction_is_a_message_of_theirs(life: Life) -> None:
     assert life.connection.execute(correct.encode(), (uuid4(), fact, "x")).fetchall() == []
 
 
+def test_the_message_of_a_correction_is_one_fact(life: Life) -> None:
+    """Whatever a rule finds in its words."""
+    life.say("I live in Oslo.", home("Oslo"))
+    old = life.facts()["I live in Oslo."]["id"]
+    new = life.row("select * from maas_correct_fact(%s, %s, %s)", life.user, old, "I love jazz.")
+    item: dict[str, Any] = {"statement": "I love jazz.", "attribute": "likes:jazz", "kind": "preference"}
+    item |= {"subject": "user", "said_by": "user", "origin": "rule"}
+    item["log_ids"] = [str(new["log_id"])]
+    record = {"user_id": str(life.user), "facts": [item]}
+    life.connection.execute("select maas_write_facts(%s)", (Jsonb([record]),))
+    (fact,) = life.connection.execute("select * from facts where statement = 'I love jazz.'").fetchall()
+    assert (fact["id"], fact["origin"]) == (new["fact_id"], "person")
+
+
 def test_two_names_of_one_person(life: Life) -> None:
     life.say("Anna lives in Oslo.", {"statement": "Anna lives in Oslo.", "attribute": "residence", "subject": "Anna"})
     life.say("My sister.", {"statement": "My sister lives in Moss.", "attribute": "residence", "subject": "sister"})

@@ -2,7 +2,8 @@
 
 `USER`: it takes the user, too, and reaches no row of another. `NAME`: so does this, with a name that Telegram gives.
 `ROUTE`: it takes the id alone, and the server asks first whose it is (`admit`, `owner_of_*`). `CLAIM`: the orchestrator
-alone, with a run that it has claimed; whose rows it reaches, the run says. `INSIDE`: nobody but the owner may call it.
+alone, with a run that it has claimed; whose rows it reaches, the run says. `VIEW`: as `USER`, and operators reach the
+rows of all users by a view that calls it. `INSIDE`: nobody but the owner may call it.
 `ROW`: a trigger; the row that fires it says whose rows it reaches. `ALL`: it is for the rows of all users, and tells or
 changes what is nobody's alone.
 """
@@ -23,13 +24,14 @@ from tests.sql.attempts import ROLES
 Connection = psycopg.Connection[DictRow]
 IDS = {"uuid", "uuid[]", "jsonb", "jsonb[]"}  # JSON may hold some
 USER, NAME, ROUTE, CLAIM, INSIDE, ROW, ALL = "user", "name", "route", "claim", "inside", "row", "all"
+VIEW = "view"
 
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_compact": (USER, "children, their words and the new record are those of p_user"),
     "maas_correct_fact": (USER, "the fact is p_user's, and so are the new message and fact"),
     "maas_decide_fact": (USER, "the fact is p_user's"),
     "maas_merge_fact_names": (USER, "names and facts of p_user"),
-    "maas_facts": (USER, "facts, decisions and names of p_user"),
+    "maas_facts": (VIEW, "facts, decisions and names of p_user; v_facts"),
     "maas_find_facts": (USER, "facts of p_user"),
     "maas_delete_facts": (INSIDE, "maas_delete_logs: facts of the user"),
     "maas_write_facts": (INSIDE, "maas_write_records: messages of the item's user"),
@@ -211,7 +213,7 @@ OF_USER = {
     "export_logs": 1, "export_records": 1, "export_corrections": 1, "export_conversations": 1, "export_messages": 1,
     "export_tool_messages": 1, "export_notes": 1,
     "export_attachments": 1, "export_actions": 1, "export_runs": 1, "repeated_run": 1, "turns_of_words": 1,
-    "candidates": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
+    "candidates": 1, "search_facts": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "add_usage": 1, "insert_call": 1, "action": 2, "forget": 2, "memories_from": 1, "answers_from": 1,
     "list_runs": 1, "insert_task": 1, "own_account": 1,
@@ -333,6 +335,7 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
     assert sorted(found.keys() ^ FUNCTIONS.keys()) == []
     may: dict[str, set[str]] = {
         USER: {"maas_server", "maas_worker"},
+        VIEW: {"maas_server", "maas_worker", "maas_ops"},
         NAME: {"maas_server"},
         ROUTE: {"maas_server", "maas_ops"},
         CLAIM: {"maas_worker"},
@@ -343,9 +346,9 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
     for name, (names, roles) in found.items():
         bound, _ = FUNCTIONS[name]
         assert set(roles) <= may[bound], f"{name} may be called by {roles}"
-        assert bound != USER or "p_user" in names, f"{name} takes no user"
+        assert bound not in (USER, VIEW) or "p_user" in names, f"{name} takes no user"
         assert bound != NAME or "p_name" in names, f"{name} takes no name"
-    routes = {name for name, (bound, _) in FUNCTIONS.items() if bound == ROUTE}
+    routes = {name for name, (bound, _) in FUNCTIONS.items() if bound in (ROUTE, VIEW)}
     assert {name for name, (_, roles) in found.items() if "maas_ops" in roles} <= routes | {"maas_format_call"}
 
 

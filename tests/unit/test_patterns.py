@@ -26,6 +26,7 @@ MADE_ON_THE_SPOT = {
     "shared/log.py: masker",  # escaped secrets of users
     "maas/memory/spelling.py: count_lexemes",  # escaped pairs of letters before a bounded run
     "maas/builtin_model/analyzer.py: _any",  # what it returns is found where modules keep it
+    "maas/facts/patterns.py: pattern",  # what it returns is found where modules keep it
     "maas/builtin_model/summaries.py: _is_technology",  # one word of a list of ours
     "shared/log.py: _pattern",  # escaped forms of secrets
     "shared/text.py: fill",  # escaped names of places in our prompts

@@ -559,7 +559,7 @@ export interface components {
     Memory: {
       id: string;
       /** @enum {string} */
-      kind: "turn" | "summary";
+      kind: "turn" | "summary" | "fact";
       memory: string;
       score: number | null;
       speaker: string | null;
@@ -900,6 +900,7 @@ export interface components {
       as_of?: string | null;
       limit?: number;
       summaries?: boolean;
+      facts?: boolean;
     };
     Source: {
       id: string;
