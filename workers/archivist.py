@@ -38,6 +38,7 @@ MAX_MESSAGE_CHARS = 12_000
 MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
 MAX_KNOWN = 10  # facts that the model is shown, by number
 MAX_REPLY_TOKENS, MAX_FACTS_TOKENS = 800, 800
+MIN_REPLY_TOKENS, CHARS_PER_TOKEN = 250, 2  # of each: both are about as long as the exchange at most
 _PROPERTIES = {"summary": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}
 SCHEMA = {
     "title": "Record",
@@ -134,7 +135,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
     is_by_rule = deps.is_by_rule("Archivist")
     before: list[_Line] = []
     known: list[Fact] = []
-    schema, max_tokens = SCHEMA, MAX_REPLY_TOKENS
+    schema, max_tokens = SCHEMA, _room_for(lines, MAX_REPLY_TOKENS)
     if is_filled("Archivist", prompt.text):
         days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)
         content = "\n".join(one.plain() for one in lines)
@@ -146,7 +147,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
             before = await _lines_before(run, deps, logs)
             if deps.settings.answers.facts == "model":
                 known, schema = await _known_facts(run, deps, lines), SCHEMA_WITH_FACTS
-                max_tokens += MAX_FACTS_TOKENS
+                max_tokens += _room_for(lines, MAX_FACTS_TOKENS)
                 parts.insert(1, prompts["Facts"].text)
         system = "\n\n".join(parts)
         text = _fenced(before, lines, known, language)
@@ -189,6 +190,12 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, An
     facts = [] if not summary else _facts(reply, reader, ids, known, spec_of(deps.models["Archivist"]))
     record = {"log_ids": ids, "tags": reply.tags, "summary": summary, "degraded": is_degraded}
     return record | ({"facts": facts} if facts else {})
+
+
+def _room_for(lines: Sequence[_Line], most: int) -> int:
+    """Tokens for what is written of an exchange: a small model that repeats itself is stopped and not waited for."""
+    chars = sum(len(one.dated) for one in lines)
+    return min(most, MIN_REPLY_TOKENS + chars // CHARS_PER_TOKEN)
 
 
 async def _known_facts(run: Run, deps: Deps, lines: Sequence[_Line]) -> list[Fact]:

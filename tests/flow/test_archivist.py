@@ -106,6 +106,17 @@ async def test_the_exchange_before_is_shown_for_reference(deps: Deps, connection
     assert second["summary"] == "Пользователь едет в Псков." and len(second["log_ids"]) == 2 == len(first["log_ids"])
 
 
+async def test_a_model_that_repeats_itself_is_stopped_early(deps: Deps, connection: Connection) -> None:
+    """A small one wrote 800 tokens about a question of four words, and the person's next request waited for them."""
+    model = Scribe(record("Пользователь просит два города."), record("Пользователь едет в Псков."))
+    await summarize(deps, connection, model, CITIES, SECOND)
+    assert all(500 <= request.max_tokens < 600 for request in model.requests), "summary and facts"
+    long = (("user", "Я рассказал о поездке. " * 200), ("assistant", "Понял."))
+    model = Scribe(record("Пользователь рассказал о поездке."))
+    await summarize(deps, connection, model, long)
+    assert model.requests[0].max_tokens == archivist.MAX_REPLY_TOKENS + archivist.MAX_FACTS_TOKENS
+
+
 async def test_words_of_tools_are_not_shown_before(deps: Deps, connection: Connection) -> None:
     """A summary that takes them up would not say where they are from."""
     model = Scribe(record("Пользователь просит два города."))
