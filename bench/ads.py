@@ -27,8 +27,9 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from maas.settings import Settings, load_settings
 from maas.tools.calls import ToolResult
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
 from maas.tools.openers import OpenDomains, bind_openers
+from maas.tools.permissions import Permissions
 from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, connect, open_database
 from shared.errors import MaasError

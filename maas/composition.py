@@ -32,7 +32,7 @@ from maas.engine.supervision import BackgroundTask, Quarantine
 from maas.knowledge.embedding import keep_chunks_embedded
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import keep_erasing, keep_purging
-from maas.memory.search import keep_terms_counted
+from maas.memory.term_counts import keep_terms_counted
 from maas.model_registry import ModelCache, open_embedder, open_images, open_model
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages

@@ -19,6 +19,7 @@ from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
 from shared.group_commit import GroupCommit
 from shared.log import mask
+from shared.pooler import POOLER_ADVICE, UNKNOWN_STATEMENT, check_pooler, no_prepared_statements
 from shared.query import AnyQuery, Args, Query, Row, Value, own_query
 
 Result = TypeVar("Result")
@@ -47,13 +48,8 @@ UNDEFINED_IN_SCHEMA = (
 )
 LONG_STATEMENT_TIMEOUT_S = 600.0
 IDLE_LIFETIME_S = 300.0
-MAX_POOLER_CHECKS = 20
 MAX_VERSIONED_RESULTS = 1000
 MAX_GROUPED_CALLS = 32
-POOLER_ADVICE = (
-    "let it pool sessions, use PgBouncer 1.21 or newer with max_prepared_statements, or a direct DATABASE_URL"
-)
-UNKNOWN_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 
 
 class SlowStatement(MaasError, asyncpg.QueryCanceledError):  # type: ignore[misc]
@@ -117,33 +113,11 @@ async def wait_for_postgres(work: Callable[[], Awaitable[Result]]) -> Result:
 def unreachable(error: BaseException) -> MaasError:
     """Return the error for a database that does not answer."""
     if isinstance(error, UNKNOWN_STATEMENT):
-        return _no_prepared_statements()
+        return no_prepared_statements()
     cause = mask(str(error)) or type(error).__name__
     return MaasError(
         "database_unreachable", f"Postgres does not answer ({cause}); check DATABASE_URL or run `maas doctor`"
     )
-
-
-def _no_prepared_statements() -> MaasError:
-    """Return the error for a pooler that loses prepared statements."""
-    return MaasError("bad_pooler", f"the pooler before Postgres forgets prepared statements; {POOLER_ADVICE}")
-
-
-async def _check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, session: str) -> None:
-    """Raise an asyncpg error for a pooler that loses prepared statements or refuses transactions.
-
-    `session` is the query for the process id of the server's session.
-    """
-    if await one.fetchval(session) == one.get_server_pid():
-        return
-    async with one.transaction():
-        statement = await one.prepare(session)
-        number = await statement.fetchval()
-    for _ in range(MAX_POOLER_CHECKS):
-        async with other.transaction():
-            if await other.fetchval(session) == number:  # `one` gets another session
-                await statement.fetchval()
-                return
 
 
 async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
@@ -207,12 +181,12 @@ class Database:
         """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions."""
         try:  # also around the opening of connections, which prepares statements
             async with self._pool.acquire() as one, self._pool.acquire() as other:
-                await _check_pooler(one, other, own_query("session").text)
+                await check_pooler(one, other, own_query("session").text)
         except UNKNOWN_STATEMENT as error:
-            raise _no_prepared_statements() from error
+            raise no_prepared_statements() from error
         except asyncpg.PostgresConnectionError as error:
             if "prepared statement" in str(error):  # another client's statement of that name
-                raise _no_prepared_statements() from error
+                raise no_prepared_statements() from error
             if "transaction" not in str(error):  # not the pooler: Postgres is gone
                 raise
             raise MaasError(

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from maas.http.attachments import FORM_TYPE
 from maas.http.auth.authorize import Resource
-from maas.http.routes import Route
+from maas.http.route import Route
 from tests.pictures import picture
 from tests.stack import NOBODY, Stack
 

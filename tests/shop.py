@@ -19,8 +19,9 @@ from maas.assistants.ads.tools.directions import make_direction_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolResult
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
 from maas.tools.openers import OpenDomains, bind_openers
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, ToolContext, Toolset
 from shared.models import ToolCall
 from tests.standins.running import Running

@@ -15,13 +15,13 @@ from maas import queries
 from maas.builtin_model.analyzer import MIN_CANDIDATE_SCORE, time_scope
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
-from maas.memory.context import message_line
 from maas.memory.dates import local, named_moment
 from maas.memory.excerpts import excerpt, question_stems
 from maas.memory.health import MemoryReason
 from maas.memory.notes import parse_note_command, run_note_command
 from maas.memory.query import Scope, SearchFilter, scope_of
 from maas.memory.ranking import Evidence, RankedMessage, rank
+from maas.memory.recent_messages import message_line
 from maas.memory.relevance import Relevance
 from maas.memory.search import gather_evidence, is_search_failure, narrow_evidence, no_evidence, read_hits
 from maas.memory.summaries import (

@@ -14,14 +14,7 @@ from maas import queries
 from maas.engine.drafts import MARKS_RULE, Draft, Payload
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
-from maas.memory.context import (
-    MemoryContext,
-    RecentMessage,
-    build_context,
-    cut_evenly,
-    message_line,
-    sufficiently_shown,
-)
+from maas.memory.context import MemoryContext, build_context
 from maas.memory.dates import local
 from maas.memory.excerpts import asks_again
 from maas.memory.facts import HEADING as FACTS_HEADING
@@ -31,6 +24,7 @@ from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.origins import Origin, foreign, merged
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import rank
+from maas.memory.recent_messages import RecentMessage, cut_evenly, message_line, sufficiently_shown
 from maas.memory.relevance import Relevance
 from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import Hit, gather_evidence, is_search_failure
@@ -43,7 +37,7 @@ from maas.prompting.prompts import (
     read_role_name,
     role_text,
 )
-from maas.runs.submit import ClientContext, read_client_context, without_known_messages
+from maas.runs.client_context import ClientContext, read_client_context, without_known_messages
 from shared import tokens
 from shared.marks import number_line
 from shared.text import escape, offload, one_line

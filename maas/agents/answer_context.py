@@ -19,10 +19,11 @@ from maas.prompting.distances import with_distances
 from maas.prompting.prompts import prompt_language, read_prompts, role_text
 from maas.prompting.trimming import condense
 from maas.tools.bounds import MAX_CONTEXT_TOKENS, fit_together
-from maas.tools.executor import CountCall, Executor, Permissions, RecordResult
+from maas.tools.executor import CountCall, Executor, RecordResult
 from maas.tools.ledger import CallLog
 from maas.tools.models import RunModels
 from maas.tools.openers import OpenDomains
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.db import Database

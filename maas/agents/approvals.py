@@ -19,11 +19,13 @@ from maas.engine.events import RunEvents
 from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
-from maas.tools.calls import ToolResult, fingerprint, read_arguments, refused
-from maas.tools.executor import Executor, Permissions
+from maas.tools.arguments import fingerprint, read_arguments
+from maas.tools.calls import ToolResult, refused
+from maas.tools.executor import Executor
 from maas.tools.ledger import CallLog, add_messages
 from maas.tools.models import RunModels
 from maas.tools.openers import OpenDomains
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Tool, ToolContext, Toolset
 from maas.tools.waiting_actions import describe_in_line, values_in_line
 from shared import tokens

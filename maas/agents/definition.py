@@ -15,7 +15,7 @@ from maas.model_registry import check_access
 from maas.prompting.variants import Variant, choose_variant
 from maas.settings import Settings
 from maas.settings.variables import variables
-from maas.tools.executor import MAX_CALLS
+from maas.tools.permissions import MAX_CALLS
 from maas.tools.tool import Mode, Toolset
 from shared.errors import MaasError, problems_of
 

@@ -26,7 +26,7 @@ from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
 from maas.tools.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_body, fit_together
 from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut
-from maas.tools.executor import run_concurrently
+from maas.tools.concurrency import run_concurrently
 from maas.tools.ledger import add_messages
 from maas.tools.openers import OpenedDomain
 from maas.tools.tool import Tool, Toolset, tool

@@ -10,10 +10,11 @@ from maas import queries
 from maas.agents.definition import Definition
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
 from maas.tools.ledger import CallLog
 from maas.tools.models import RunModels
 from maas.tools.openers import OpenDomains
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.models import ToolCall

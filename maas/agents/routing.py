@@ -20,7 +20,8 @@ from maas.agents.tool_loop import LoopResult, fenced_json, tell
 from maas.conversations.phrases import holds, words_of
 from maas.runs.debug_info import debug_log
 from maas.tools.calls import ToolFailure
-from maas.tools.executor import Executor, run_concurrently
+from maas.tools.concurrency import run_concurrently
+from maas.tools.executor import Executor
 from maas.tools.tool import Tool, Toolset, tool
 from shared.json import json_object
 from shared.models import Message, ModelError, Reply, Request, ToolCall

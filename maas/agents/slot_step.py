@@ -23,10 +23,11 @@ from maas.engine.stages import Deps
 from maas.tools.bounds import MAX_CONTEXT_TOKENS, fit_together
 from maas.tools.calls import ToolResult
 from maas.tools.consent import read_decision
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
 from maas.tools.ledger import CallLog, add_messages
 from maas.tools.models import RunModels
 from maas.tools.openers import OpenDomains
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared.models import Request, ToolCall
 from shared.text import is_blank

@@ -25,10 +25,11 @@ from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.tools.calls import MAX_DATA_BYTES, ToolResult, cut, refused, to_json
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
 from maas.tools.ledger import CallLog, ToolLedger
 from maas.tools.models import RunModels
 from maas.tools.openers import OpenDomains
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.db import Database

@@ -95,7 +95,7 @@ COMMANDS = (
     ),
     Entry(
         "replay",
-        "maas.cli.runs:replay_run",
+        "maas.cli.replay:replay_run",
         "Run the stages of a finished run again, with the current prompts or another model, and show what differs.",
     ),
     Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 import uvloop
-from pydantic import SecretStr
 
 from maas import queries
 from maas.agents.runtime import Toolbox
@@ -21,7 +20,8 @@ from maas.builtin_model import PROVIDERS
 from maas.cli.call_ledger import describe_calls
 from maas.cli.keys import describe_access
 from maas.cli.model_probes import describe_price, probe_models
-from maas.cli.output import Table, note, show, styled, write
+from maas.cli.output import note, show, styled, write
+from maas.cli.settings_table import show_settings
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.model_registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
@@ -29,8 +29,7 @@ from maas.plugins import active, installed, load_parts, sql_folders
 from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
 from maas.settings import Settings, load_settings
 from maas.settings.models import ROLES, attempt_setting
-from maas.settings.profiles import PROFILES
-from maas.settings.variables import names_in_file, unknown_settings, variables
+from maas.settings.variables import unknown_settings
 from maas.tools.mcp_client import McpServer
 from maas.tools.tool import Toolset
 from shared import log
@@ -82,7 +81,7 @@ def doctor(
         results.append(CheckResult(False, f"database: {error.message}"))
     failed = [result for result in results if not result.is_ok]
     _show(failed)
-    _show_settings(settings, all_settings)
+    show_settings(settings, all_settings)
     _show([result for result in results if result.is_ok])
     if failed:
         show(f"checks failed: {len(failed)}")
@@ -337,27 +336,3 @@ def _show(results: Sequence[CheckResult]) -> None:
         show(mark + styled(f" {result.text}"))
     if results:
         show()
-
-
-def _show_settings(settings: Settings, is_whole: bool) -> None:
-    """Print settings with their values, secrets hidden, and their sources; without `is_whole` those that are set."""
-    table = Table()
-    for name in ("setting", "value", "from"):
-        table.add_column(name, overflow="fold")
-    from_file, by_profile = names_in_file(), PROFILES[settings.profile]
-    for name, variable in variables().items():
-        value = settings.named(name)
-        is_hidden = isinstance(value, SecretStr) or value is None
-        text = ("set, hidden" if value else "") if is_hidden else log.mask(str(value))
-        source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
-        if source == "default" and name in by_profile:
-            source = f"profile {settings.profile}"
-        if is_whole or source != "default":
-            table.add_row(variable, text, source)
-    if table.row_count:
-        show(table)
-    else:
-        show("every setting has its default")
-    if not is_whole:
-        show("(maas doctor --all prints every setting)")
-    show()

@@ -14,7 +14,8 @@ from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, wit
 from maas.cli.output import Table, note, show, styled, write_json
 from maas.settings import Settings
 from maas.tools.calls import ToolResult
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
+from maas.tools.permissions import Permissions
 from maas.tools.tool import ToolContext
 from shared.db import Database, ReadOnlyDatabase
 from shared.errors import MaasError

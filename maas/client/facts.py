@@ -7,7 +7,8 @@ from typing import Any, Literal
 from uuid import UUID
 
 from maas.client.calls import ApiCall, Operation
-from maas.client.operations import PAGE_SIZE, Time, isoformat, parse_id
+from maas.client.messages import Time, isoformat
+from maas.client.operations import PAGE_SIZE, parse_id
 from maas.client.results import CorrectedFact, Fact, FactState, NotFound, Verdict
 from maas.client.users import UserId, Users, required_user
 

@@ -35,7 +35,8 @@ from maas.http.auth.authorize import authenticate, authorize, route_path
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
-from maas.http.routes import METHODS, Route, all_routes
+from maas.http.route import Route
+from maas.http.routes import METHODS, all_routes
 from maas.http.shares import Shares
 from maas.http.state import AppState, RateLimiter, RequestMetrics
 from maas.http.web_interface import WebInterface

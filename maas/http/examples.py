@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maas.http.routes import Route
+    from maas.http.route import Route
 
 EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
 REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {

@@ -17,11 +17,11 @@ from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
 from maas.http.examples import EXAMPLE_USER, request_examples
 from maas.http.knowledge import DOCUMENT_TYPES
+from maas.http.openapi_events import JSON_VALUE, OTHER_RESPONSES, RUN_EVENT
 from maas.http.openapi_links import links_of
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
-from maas.http.routes import Route
-from maas.http.schemas import STORABLE_PATTERN
-from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
+from maas.http.route import Route
+from maas.http.server_sent_events import EVENT_ID_PATTERN
 from maas.http.sign_in import STATUS_OF_CODE, AuthError
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
 from maas.plugins import tags_of_plugins
@@ -137,61 +137,6 @@ OTHER_STATUSES = {
     "get_events": {204: "The run is finished and has no event after the given one."},
     "get_ui_stream": {204: "The chat waits for no answer."},
     "get_content": {304: "The client has the current image."},
-}
-JSON_VALUE = {
-    "description": "Any JSON value without NUL characters.",
-    "anyOf": [
-        {"type": ["null", "boolean", "number"]},
-        {"type": "string", "pattern": STORABLE_PATTERN},
-        {"type": "array", "items": {"$ref": "#/components/schemas/Json"}},
-        {
-            "type": "object",
-            "propertyNames": {"pattern": STORABLE_PATTERN},
-            "additionalProperties": {"$ref": "#/components/schemas/Json"},
-        },
-    ],
-}
-RUN_EVENT: dict[str, Any] = {
-    "description": "One event. A comment is sent after 15 s of silence.",
-    "type": "object",
-    "required": ["id", "event", "data"],
-    "properties": {
-        "id": {"type": "string", "pattern": EVENT_ID_PATTERN},
-        "event": {"type": "string"},  # see _other_schema
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-}
-USER_EVENT = {
-    "description": "The current state of a run. A comment is sent after 15 s of silence.",
-    "type": "object",
-    "required": ["id", "event", "data"],
-    "properties": {
-        "id": {"type": "string", "pattern": USER_CURSOR_PATTERN},
-        "event": {"type": "string", "enum": ["run"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-}
-COMPLETION_EVENT = {
-    "description": "One event of OpenAI's protocol. A comment is sent after 15 s of silence.",
-    "type": "object",
-    "required": ["data"],
-    "properties": {"data": {"type": "string", "description": "A chat.completion.chunk or an error, or [DONE]."}},
-}
-UI_EVENT = {
-    "description": "One event. A comment is sent after 15 s of silence.",
-    "type": "object",
-    "required": ["data"],
-    "properties": {
-        "data": {"type": "string", "description": "A part of the AI SDK's UI message stream, version 1, or [DONE]."}
-    },
-}
-OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
-    ("get_events", EVENT_STREAM): RUN_EVENT,
-    ("get_user_events", EVENT_STREAM): USER_EVENT,
-    ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
-    ("post_ui_chat", EVENT_STREAM): UI_EVENT,
-    ("get_ui_stream", EVENT_STREAM): UI_EVENT,
-    ("openapi", "application/json"): {"type": "object"},
 }
 
 

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, get_args
-
-from pydantic import BaseModel
-from starlette.requests import Request
-from starlette.responses import Response
 
 from maas.conversations import MessageRole
 from maas.conversations.actions import ActionStatus
@@ -35,10 +29,9 @@ from maas.http import (
 )
 from maas.http.admin import overview, people, prompts
 from maas.http.ai_sdk import chat as ai_sdk
-from maas.http.auth import Scope
-from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_LEVEL, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
+from maas.http.route import Parameters, Route
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
 from maas.memory.facts import State
@@ -46,18 +39,6 @@ from maas.plugins import load_parts
 from maas.runs.user_events import USER_CURSOR_PATTERN
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
-RESOURCES: dict[str, Resource] = {
-    "runs": "run",
-    "conversations": "conversation",
-    "actions": "action",
-    "attachments": "attachment",
-    "memories": "memory",
-    "facts": "fact",
-    "users": "user",
-    "knowledge": "document",
-}
-Handler = Callable[[Request], Awaitable[Response]]
-Parameters = dict[str, tuple[dict[str, Any], str]]  # name -> JSON schema, description
 
 
 def _one_of(values: type[StrEnum]) -> dict[str, Any]:
@@ -98,41 +79,6 @@ _FILTERS: Parameters = {
     "from": (_TIME, "Only runs of this time or later; without an offset, in MAAS_TIMEZONE."),
     "to": (_TIME, "Only runs before this time."),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One method on one path.
-
-    `scope` is what the principal needs. `body` and `response` are the schemas of JSON bodies; `request_types` and
-    `response_types` are the media types of other bodies. `query` are the query parameters, of which `required` must be
-    sent. `errors` are the statuses that a client must expect beside those of every route. `error_schema` is the shape
-    of errors where it differs from ours. `accepted` is the body of 202 where the route may not wait for the end.
-    `headers` are headers of the request, and `event` the JSON schema of one event of a stream. `example` is a body.
-    """
-
-    method: str
-    path: str
-    handler: Handler
-    scope: Scope
-    body: type[BaseModel] | None = None
-    response: type[BaseModel] | None = None
-    status: int = 200
-    query: Parameters | None = None
-    required: tuple[str, ...] = ()
-    errors: tuple[int, ...] = ()
-    request_types: tuple[str, ...] = ()
-    response_types: tuple[str, ...] = ()
-    error_schema: type[BaseModel] | None = None
-    accepted: type[BaseModel] | None = None
-    headers: tuple[dict[str, Any], ...] = ()
-    event: dict[str, Any] | None = None
-    example: dict[str, Any] | None = None
-
-    @property
-    def resource(self) -> Resource | None:
-        """The kind of resource that the id in the path names; its owner must be a user whom the principal serves."""
-        return RESOURCES[self.path.partition("/{id}")[0].rpartition("/")[2]] if "{id}" in self.path else None
 
 
 ROUTES = (

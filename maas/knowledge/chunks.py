@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from maas.knowledge.readers import Section
+from maas.knowledge.outline import Section
 
 TARGET_CHARS = 1200
 MAX_CHARS = 2000

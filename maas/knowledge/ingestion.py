@@ -15,8 +15,9 @@ import structlog
 from maas import queries
 from maas.knowledge.documents import store
 from maas.knowledge.files import LINK, SourceFile, media_type_of
+from maas.knowledge.outline import Unreadable
 from maas.knowledge.reader import ReadDocument, read_file
-from maas.knowledge.readers import MEDIA_TYPES, Unreadable
+from maas.knowledge.readers import MEDIA_TYPES
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from maas.knowledge.chunks import Chunk, cut, summary
-from maas.knowledge.readers import READERS, Unreadable
+from maas.knowledge.outline import Unreadable
+from maas.knowledge.readers import READERS
 from shared.text import clean
 
 ROOT = str(Path(__file__).resolve().parents[2])  # a program that was started elsewhere finds this package, too

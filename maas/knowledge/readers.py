@@ -3,76 +3,19 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from html.parser import HTMLParser
-from itertools import islice
 from typing import Any
 
+from maas.knowledge.outline import Outline, Section, Unreadable
+from maas.knowledge.pdf import read_pdf
 from shared.text import clean
 
-MAX_TEXT_CHARS = 20_000_000
-MAX_PAGES = 5_000
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 MAX_RATIO = 200  # of a part of a docx: what unpacks to more is a bomb
-MAX_HEADING_CHARS = 200
-MAX_DEPTH = 6
 MAX_BLOCK_DEPTH = 4  # of quotations and lists within each other, in which no heading is one of the document
-MAX_TITLES = 10_000  # of an outline
-MAX_PLACES = 20  # on a page, of lines that may be one title
-MARGIN_LINES, MIN_MARGINS, MARGIN_SHARE = 2, 3, 0.4  # lines at an edge of that share of the pages are no text
-MIN_PAGE_LINES = 8  # of a page that has margins
-_CUT_WORD = re.compile("[\ufffe\x02\xad]\n?|(?<=[a-zа-яё])-\n(?=[a-zа-яё])")
-
-
-class Unreadable(Exception):
-    """The file cannot be read; the message says why, for the person who added it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A text under its headings, the outermost first; `page` counts from 1, None where there are no pages."""
-
-    headings: tuple[str, ...]
-    page: int | None
-    text: str
-
-
-class Outline:
-    """Collects sections while headings come and go."""
-
-    def __init__(self) -> None:
-        self._headings: list[str] = []
-        self._parts: list[str] = []
-        self._chars = 0
-        self.sections: list[Section] = []
-
-    def heading(self, level: int, text: str, page: int | None = None) -> None:
-        """Begin a section; `level` counts from 1. `page` is that of the section before, which ends."""
-        self.flush(page)
-        level = max(1, min(level, MAX_DEPTH))
-        title = " ".join(text.split())[:MAX_HEADING_CHARS]
-        self._headings = [*self._headings[: level - 1], title] if title else self._headings
-
-    def add(self, text: str) -> None:
-        self._chars += len(text)
-        _check_length(self._chars)
-        self._parts.append(text)
-
-    def flush(self, page: int | None = None) -> None:
-        """End the section."""
-        if text := "\n\n".join(part for part in self._parts if part.strip()):
-            self.sections.append(Section(tuple(self._headings), page, text))
-        self._parts = []
-
-
-def _check_length(chars: int) -> None:
-    """Raises Unreadable."""
-    if chars > MAX_TEXT_CHARS:
-        raise Unreadable(f"it holds more than {MAX_TEXT_CHARS:,} characters: split it")
 
 
 def read_text(content: bytes) -> list[Section]:
@@ -249,92 +192,6 @@ def _levels(document: Any) -> dict[str | None, int]:
         if level.isdecimal():
             levels[style.style_id] = int(level[:1])
     return levels
-
-
-def read_pdf(content: bytes) -> list[Section]:
-    """Sections below the titles of the outline, a new one on each page. Raises Unreadable."""
-    import pypdfium2
-
-    try:
-        document = pypdfium2.PdfDocument(content)
-    except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower() or "security" in str(error).lower():
-            raise Unreadable("it is encrypted: save it without a password and add it again") from error
-        raise Unreadable("it is not a pdf file, or a damaged one") from error
-    if len(document) > MAX_PAGES:
-        raise Unreadable(f"it has more than {MAX_PAGES} pages: split it")
-    titles: dict[int, list[tuple[int, str]]] = {}
-    for item in islice(document.get_toc(max_depth=MAX_DEPTH), MAX_TITLES):
-        target = item.get_dest()
-        if target is not None and (index := target.get_index()) is not None:
-            titles.setdefault(index, []).append((item.level + 1, item.get_title()))
-    pages = []
-    chars = 0
-    for index in range(len(document)):
-        try:
-            text = _joined(document[index].get_textpage().get_text_range())
-        except pypdfium2.PdfiumError:
-            text = ""
-        chars += len(text)
-        _check_length(chars)
-        pages.append(text.split("\n"))
-    outline = Outline()
-    for index, lines in enumerate(_without_margins(pages)):
-        begin = 0
-        of_page = titles.get(index, ())
-        places = _places(lines) if of_page else {}
-        for level, title in of_page:
-            number, name = _number_and_name(title)
-            possible = places.get(name, ()) if number or name else ()
-            place = next((at for at, of_line in possible if at >= begin and of_line.endswith(number)), begin)
-            outline.add("\n".join(lines[begin:place]))
-            outline.heading(level, title, page=index + 1)
-            begin = place
-        outline.add("\n".join(lines[begin:]))
-        outline.flush(index + 1)
-    return outline.sections
-
-
-def _joined(text: str) -> str:
-    """The text of a page; words that the end of a line cut are put together."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CUT_WORD.sub("", text).strip()
-
-
-def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
-    """Lines without those that stand at the top or the bottom of most pages but for numbers."""
-
-    def alike(line: str) -> str:
-        return "".join(filter(str.isalpha, line)) or "0"
-
-    edges = Counter(alike(line) for lines in pages for line in {*lines[:MARGIN_LINES], *lines[-MARGIN_LINES:]} if line)
-    usual = {line for line, count in edges.items() if count >= max(MIN_MARGINS, MARGIN_SHARE * len(pages))}
-    for lines in pages:
-        if len(lines) < MIN_PAGE_LINES:
-            yield lines
-            continue
-        last = len(lines) - MARGIN_LINES
-        yield [
-            line for at, line in enumerate(lines) if not ((at < MARGIN_LINES or at >= last) and alike(line) in usual)
-        ]
-
-
-def _places(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
-    """By the name that a line is without its number: the first lines that are it, and the number of each."""
-    places: dict[str, list[tuple[int, str]]] = {}
-    for at, line in enumerate(lines):
-        number, name = _number_and_name(line)
-        same = places.setdefault(name, [])
-        if len(same) < MAX_PLACES:
-            same.append((at, number))
-    return places
-
-
-def _number_and_name(line: str) -> tuple[str, str]:
-    """A title without spaces and the size of its letters: the number that it begins with, and the rest."""
-    text = "".join(line.split()).casefold()
-    name = text.lstrip("0123456789.")
-    return text[: len(text) - len(name)], name
 
 
 def _decode(content: bytes) -> str:

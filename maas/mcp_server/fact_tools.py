@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from maas.client.calls import Operation
 from maas.client.facts import read_facts
-from maas.client.operations import isoformat
+from maas.client.messages import isoformat
 from maas.client.users import Users
 from maas.mcp_server.schemas import DecideFactInput, DecideFactOutput, FactItem, FactsOutput, ListFactsInput
 

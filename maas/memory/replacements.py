@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from uuid import UUID
 
-from maas.memory.context import RecentMessage
 from maas.memory.corrections import corrections_under, read_corrections
 from maas.memory.dates import local
 from maas.memory.notes import Note
 from maas.memory.ranking import RankedMessage
+from maas.memory.recent_messages import RecentMessage
 from maas.memory.search import Hit, read_hits
 from shared.db import Database
 

@@ -6,38 +6,30 @@ query. For that, a background task counts how many messages of a large memory co
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from typing import Literal, TypedDict
 from uuid import UUID
 
-import asyncpg
-import numpy as np
 import structlog
-from asyncpg import Range
 
 from maas import queries
-from maas.memory.candidates import Candidates, Flags
+from maas.memory.candidates import Candidates
 from maas.memory.corrections import NONE, Correction, read_corrections
-from maas.memory.dates import fit
 from maas.memory.excerpts import asks_again
 from maas.memory.health import MemoryReason
+from maas.memory.memory_reader import MemoryReader
 from maas.memory.origins import Origin
-from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter, parse_query
+from maas.memory.query import NO_FILTER, SearchFilter, parse_query
 from maas.memory.ranking import Evidence, RankedMessage, rank, weigh
-from maas.memory.similarity import NEAR, MeaningReader, Similarity
+from maas.memory.similarity import NEAR, MeaningReader
 from maas.memory.spelling import lexemes, repair
 from shared.db import CONNECTION_LOST, Database, SlowStatement
 from shared.models.calls import QueryEmbedder
 
-FULL_READ_MESSAGES = 2000  # a memory of at most so many messages is read whole by every search
-RARE_TERM_MESSAGES = 600  # in a larger one, the messages that the chosen rare terms may occur in together
 MAX_ASKED_AGAIN = 10  # earlier copies of a question among the best messages that make room for others
-COUNT_INTERVAL_S = 20.0
-COUNT_OVERLAP = timedelta(minutes=5)  # a transaction may commit messages that are as old as this
 log = structlog.get_logger()
 
 
@@ -173,7 +165,7 @@ async def gather_evidence(
     """
     query = parse_query(text, filters.now, filters.zone)
     meaning = MeaningReader(db, query_embedder, user_id, query, filters)
-    reader = _MemoryReader(db, user_id, query, filters, meaning, is_full)
+    reader = MemoryReader(db, user_id, query, filters, meaning, is_full)
     memory = await reader.read()
     unknown = [term for term, df in zip(memory.terms, memory.frequency, strict=True) if not df]
     if unknown and memory.size:
@@ -235,164 +227,3 @@ def _term_of(lexeme: str, terms: Sequence[str]) -> str | None:
     if lexeme in terms:
         return lexeme
     return next((term for term in terms if lexeme in term and not term.isalpha()), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """What was read: the terms of the query, the candidates, and in how many messages each term occurs.
-
-    `names` are the terms that are names of speakers, `meaning` is the similarity of each candidate. `size` is the
-    number of messages in memory.
-    """
-
-    terms: list[str]
-    names: frozenset[str]
-    candidates: Candidates
-    meaning: Similarity | None
-    frequency: list[int]
-    size: int
-    is_large: bool
-    words_gone: bool
-    has_corrections: bool
-
-
-class _MemoryReader:
-    """Reads the candidates of one query from one user's memory."""
-
-    def __init__(
-        self,
-        db: Database,
-        user_id: UUID,
-        query: ParsedQuery,
-        filters: SearchFilter,
-        meaning: MeaningReader,
-        is_full: bool,
-    ) -> None:
-        self._db = db
-        self._user_id = user_id
-        self._query = query
-        self._filters = filters
-        self._meaning = meaning
-        self._is_full = is_full
-        self._dates = [band for band in query.dates if band.worth == 1.0]
-
-    async def read(self, terms: list[str] | None = None) -> _Memory:
-        """Read the memory for these terms, or for those of the query."""
-        row = await self._candidates(terms, None)
-        terms = terms or row["terms"] or []
-        df, size, speakers = row["df"] or [0] * len(terms), row["large_turns"], row["large_speakers"] or ()
-        if size is None:
-            messages = Candidates.from_row(row, is_whole=True)
-            speakers = messages.speakers
-            count = len(messages)
-            cosines = await self._meaning.cosines(speakers, messages=count) if count else None
-        else:
-            estimates = [1 if count is None else count for count in df]  # a term that is not counted is rare
-            nearest, spread = await self._meaning.nearest(speakers, size)
-            rows = await self._db.rows(
-                queries.rare_turns,
-                self._user_id,
-                terms,
-                *self._filters.query_args,
-                _rarest(terms, estimates),
-                weigh(estimates, size),
-                nearest,
-                [Range(band.start, band.end) for band in self._dates] or None,
-            )
-            ids = [one["id"] for one in rows]
-            messages = Candidates.from_row(await self._candidates(terms, ids), is_whole=False)
-            cosines = await self._meaning.cosines(speakers, ids, spread) if nearest else None
-        names = frozenset(terms) & await self._names(speakers)
-        meaning = Similarity.of(messages, cosines) if cosines is not None else None
-        chosen = self._choose(messages, sum(1 << bit for bit, term in enumerate(terms) if term in names), meaning)
-        candidates = messages.take(chosen)
-        counts = candidates.frequency(len(terms))
-        frequency = [max(count, total or 0) for count, total in zip(counts, df, strict=True)]
-        if not (any(frequency) or meaning or self._query.dates):
-            candidates = candidates.take(np.zeros(len(candidates), np.bool_))
-        return _Memory(
-            terms,
-            names,
-            candidates,
-            meaning.take(chosen) if meaning else None,
-            frequency,
-            len(messages) if size is None else size,
-            size is not None,
-            row["words_gone"],
-            row["has_corrections"],
-        )
-
-    async def _candidates(self, terms: list[str] | None, ids: list[UUID] | None) -> queries.CandidatesRow:
-        row = await self._db.row(
-            queries.candidates,
-            self._user_id,
-            self._query.text,
-            *self._filters.query_args,
-            list(self._query.hints),
-            terms,
-            FULL_READ_MESSAGES,
-            ids,
-            self._meaning.is_wanted or bool(self._query.dates),
-        )
-        assert row is not None
-        return row
-
-    async def _names(self, speakers: Iterable[str | None]) -> frozenset[str]:
-        """Return the lexemes of the names of speakers."""
-        names = [name for name in speakers if name is not None]
-        return frozenset(chain.from_iterable(await lexemes(self._db, names))) if names else frozenset()
-
-    def _choose(self, messages: Candidates, name_mask: int, meaning: Similarity | None) -> Flags:
-        """Return which messages are ranked. Names count as reasons only where no other term of the query occurs."""
-        if self._is_full:
-            return np.ones(len(messages), np.bool_)
-        is_wanted = meaning.own >= NEAR if meaning is not None else np.zeros(len(messages), np.bool_)
-        is_wanted |= fit(self._dates, messages.occurred_at) > 0
-        is_anywhere = meaning is not None or bool(self._dates)
-        chosen = is_wanted | messages.near(name_mask, in_any_conversation=is_anywhere)
-        if name_mask and not (messages.mask[chosen] & ~name_mask).any():
-            return is_wanted | messages.near(0, in_any_conversation=True)
-        return chosen
-
-
-def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:
-    """Return the rarest terms that occur in at most RARE_TERM_MESSAGES messages together, and at least one."""
-    rarest: list[str] = []
-    room = RARE_TERM_MESSAGES
-    for count, term in sorted(zip(df, terms, strict=True)):
-        room -= count
-        if rarest and room < 0:
-            break
-        rarest.append(term)
-    return rarest
-
-
-async def keep_terms_counted(db: Database) -> None:
-    """Count until cancelled, for users whose memory has become large or has grown by a tenth since the last count."""
-    while True:
-        await count_due_terms(db)
-        await asyncio.sleep(COUNT_INTERVAL_S)
-
-
-async def count_due_terms(db: Database) -> int:
-    """Count the terms of all users for whom that is due, one user per transaction; return the number of users.
-
-    A failure does not stop the counts of other users; the first one is raised at the end.
-    """
-    now = await db.value(queries.clock)
-    users = [row["user_id"] for row in await db.rows(queries.users_to_count, COUNT_OVERLAP, FULL_READ_MESSAGES)]
-    failure: asyncpg.PostgresError | None = None
-    for user_id in users:
-        try:
-            messages = await db.long_value(queries.count_terms, user_id, FULL_READ_MESSAGES)
-        except CONNECTION_LOST:
-            raise
-        except asyncpg.PostgresError as error:
-            log.warning("terms_not_counted", user_id=str(user_id), cause=repr(error))
-            failure = failure or error
-        else:
-            log.info("terms_counted", user_id=str(user_id), messages=messages)
-    if failure is not None:
-        raise failure
-    await db.value(queries.terms_are_counted, now)
-    return len(users)

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -20,6 +20,7 @@ from maas.engine.run import LostRun, Run
 from maas.engine.stages import Deps, Prompt
 from maas.model_options import options_of
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
+from maas.prompting.call_records import ms_since, new_record, reply_attributes, request_attributes
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
 from maas.prompting.stored_calls import (
     ModelCaller,
@@ -160,7 +161,7 @@ async def draw_image(
 
     def record(model: NamedModel, attempts: int, seconds: float, error: ModelError | None) -> None:
         outcome = {"finish": "stop", "images": 1} if error is None else {"finish": "error", "error": str(error)}
-        call = _new_record(run, model, stage, prompt) | outcome
+        call = new_record(run, model, stage, prompt) | outcome
         run.log.calls.append(call | {"attempts": attempts, "ms": round(seconds * 1000, 2)})
 
     return await draw(images, text, photo, budget, record)
@@ -169,7 +170,7 @@ async def draw_image(
 def skip_call(run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, role: str) -> None:
     """Record a call that is not made because its reply could change nothing."""
     run.log.calls.append(
-        _new_record(run, deps.models[role], stage, prompt) | {"finish": "skipped", "attempts": 0, "ms": 0.0}
+        new_record(run, deps.models[role], stage, prompt) | {"finish": "skipped", "attempts": 0, "ms": 0.0}
     )
 
 
@@ -212,7 +213,7 @@ async def _call_within_window(
     try:
         request = await fit_request(model, request, window)
     except ModelError as error:
-        record = _new_record(run, model, stage, prompt) | {"finish": "error", "error": str(error), "attempts": 0}
+        record = new_record(run, model, stage, prompt) | {"finish": "error", "error": str(error), "attempts": 0}
         run.log.calls.append(record | {"ms": 0.0})
         raise
     has_memory = request.role == ROLE_WITH_MEMORY
@@ -248,22 +249,22 @@ async def _call(
         return stored
     if not is_replayed(run):
         await check_budget(run, deps, model)
-    record = _new_record(run, model, stage, prompt) | {"request_hash": request_hash}
+    record = new_record(run, model, stage, prompt) | {"request_hash": request_hash}
     try:
         failed_attempts = count_failed_attempts(run, request_hash, options.tries)
         if budget <= 0:
             cause = f"{spec_of(model)}: no time is left for another call ({budget_source(request.role)})"
             raise ModelError("timeout", cause)
-        with tracing.span(f"chat {model.name}", _request_attributes(model, request), "client") as span:
+        with tracing.span(f"chat {model.name}", request_attributes(model, request), "client") as span:
             completion = await _complete(deps, model, request, budget, options, failed_attempts, listener)
-            span.note(_reply_attributes(completion))
+            span.note(reply_attributes(completion))
     except ModelError as error:
         run.log.calls.append(
-            record | {"finish": "error", "error": str(error), "attempts": error.attempts, "ms": _ms_since(began)}
+            record | {"finish": "error", "error": str(error), "attempts": error.attempts, "ms": ms_since(began)}
         )
         raise
     except asyncio.CancelledError:
-        estimate = {"tokens_in": count_request(request), "ms": _ms_since(began)}
+        estimate = {"tokens_in": count_request(request), "ms": ms_since(began)}
         run.log.interrupted = record | {"finish": "stopped", "error": "cancelled: by request"} | estimate
         raise
     reply = completion.reply
@@ -274,7 +275,7 @@ async def _call(
             "reply": reply.text,
             "finish": reply.finish,
             "attempts": completion.attempts,
-            "ms": _ms_since(began),
+            "ms": ms_since(began),
             "tokens_in": reply.usage.tokens_in,
             "tokens_out": reply.usage.tokens_out,
             "cached": reply.usage.tokens_cached,
@@ -328,45 +329,3 @@ def budget_source(role: str) -> str:
     """Return what sets the time of a role's model, all attempts together."""
     setting = budget_setting(role)
     return f"{setting}, or limits.seconds of the assistant" if role == ROLE_WITH_MEMORY else setting
-
-
-def _request_attributes(model: Model, request: Request) -> tracing.Attributes:
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "gcp.gemini" if model.provider == "gemini" else model.provider,
-        "gen_ai.request.model": model.name,
-        "gen_ai.request.temperature": request.temperature,
-        "gen_ai.request.max_tokens": request.max_tokens,
-    }
-
-
-def _reply_attributes(completion: Completion) -> tracing.Attributes:
-    return {
-        "gen_ai.response.finish_reasons": (completion.reply.finish,),
-        "gen_ai.usage.input_tokens": completion.reply.usage.tokens_in,
-        "gen_ai.usage.output_tokens": completion.reply.usage.tokens_out,
-        "maas.attempts": completion.attempts,
-    }
-
-
-def _new_record(run: ModelCaller, model: NamedModel, stage: str, prompt: Prompt) -> dict[str, Any]:
-    """The record of a new call, with the next number: calls side by side have different ones."""
-    number = run.log.next_round
-    run.log.next_round += 1
-    return {
-        "run_id": str(run.id),
-        "attempt": run.attempt,
-        "stage": stage,
-        "round": number,
-        "provider": model.provider,
-        "model": model.name,
-        "role_name": prompt.role,
-        "prompt_version": prompt.version,
-        "attempts": 1,
-        "tokens_in": 0,
-        "tokens_out": 0,
-    }
-
-
-def _ms_since(began: float) -> float:
-    return round((time.monotonic() - began) * 1000, 2)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Self, cast
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -13,16 +13,13 @@ import asyncpg
 from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
 from maas.engine.states import RunKind, Status
-from maas.memory.health import MemoryState
-from shared import tokens
+from maas.runs.client_context import NO_CONTEXT, ClientContext
 from shared.db import Database
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
 from shared.group_commit import GroupCommit
 from shared.json import is_storable
-from shared.text import escape, one_line
 
-Role = Literal["user", "assistant", "tool"]
 TRACEPARENT = "traceparent"
 LARGE_REQUEST_CHARS = 8192  # a longer request is inserted alone, since Postgres takes longer to parse its text
 MAX_LARGE_INSERTS = 2  # at one moment; users who wait take turns
@@ -31,74 +28,7 @@ LARGE_INSERT_TIMEOUT_S = 20.0  # for which one waits for its turn
 REPEAT_WINDOW_S = 900.0  # a client that waits longer for one answer has given up
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
 MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
-KNOWN_MESSAGES = 200  # messages of the user that a client's context is compared with
 OPENAI_SOURCE = "openai"  # the source of requests to the OpenAI-compatible API
-_BLANKS = " \t\n\r"
-
-
-@dataclass(frozen=True, slots=True)
-class ClientMessage:
-    """A message of a dialogue that only the client has."""
-
-    role: Role
-    content: str
-
-    def line(self) -> str:
-        """The message as one escaped line of memory."""
-        return f"- [earlier] {self.role}: {escape(one_line(self.content))}"
-
-
-@dataclass(frozen=True, slots=True)
-class ClientContext:
-    """What a client sends with a request: a system text and earlier messages, in order.
-
-    It is stored with the run and erased with it, and never logged as the user's own messages.
-    """
-
-    system: str = ""
-    messages: tuple[ClientMessage, ...] = ()
-
-    def to_json(self) -> dict[str, Any] | None:
-        """The stored form; None for an empty context."""
-        return asdict(self) | {"messages": [asdict(one) for one in self.messages]} if self != NO_CONTEXT else None
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any] | None) -> Self:
-        """Undo `to_json`."""
-        if stored is None:
-            return cls()
-        return cls(stored["system"], tuple(ClientMessage(**one) for one in stored["messages"]))
-
-
-NO_CONTEXT = ClientContext()
-
-
-async def read_client_context(db: Database, run_id: UUID, user_id: UUID) -> ClientContext:
-    """The context of a run, without messages that are in the user's newest dialogues: memory shows those already."""
-    return await without_known_messages(db, run_id, user_id, await db.value(queries.client_context, run_id))
-
-
-async def without_known_messages(
-    db: Database, run_id: UUID, user_id: UUID, stored: Mapping[str, Any] | None
-) -> ClientContext:
-    """The context in the row of a run, without messages that are in the user's newest dialogues."""
-    context = ClientContext.from_json(stored)
-    if not context.messages:
-        return context
-    texts = [one.content.strip(_BLANKS) for one in context.messages]
-    rows = await db.rows(queries.turns_of_words, user_id, run_id, texts, KNOWN_MESSAGES)
-    known = {row["words"] for row in rows}
-    return ClientContext(context.system, _unknown(context.messages, [text in known for text in texts]))
-
-
-def _unknown(messages: Sequence[ClientMessage], known: Sequence[bool]) -> tuple[ClientMessage, ...]:
-    """The messages that are not in memory. A known text counts only next to another: "Yes" is in many dialogues."""
-    padded = [False, *known, False]
-    return tuple(
-        message
-        for n, message in enumerate(messages)
-        if not (known[n] and (len(messages) == 1 or padded[n] or padded[n + 2]))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,63 +239,6 @@ def not_found(run_id: UUID) -> MaasError:
     return MaasError("not_found", f"there is no run {run_id}")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerUsage:
-    """Tokens of one answer. `is_estimated`: no model reported them, so they are counted in payload and answer."""
-
-    tokens_in: int
-    tokens_out: int
-    tokens_cached: int = 0
-    is_estimated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RunAnswer:
-    """The answer of a run, or how far the run has come. `is_cut`: the answer reached the limit of tokens."""
-
-    run_id: UUID
-    status: Status
-    assistant: str
-    conversation_id: UUID | None
-    created_at: datetime
-    answer: str
-    is_cut: bool
-    error_code: str | None
-    error_message: str | None
-    sources: tuple[dict[str, Any], ...]
-    degraded: tuple[str, ...]
-    limited: Literal["budget", "stopped"] | None
-    memory: MemoryState
-    memory_reasons: tuple[str, ...]
-    actions: tuple[dict[str, Any], ...]
-    usage: AnswerUsage
-
-
-async def read_answer(db: Database, run_id: UUID) -> RunAnswer:
-    """The answer of the present try. Raises MaasError('not_found')."""
-    row = await db.row(queries.completion, run_id)
-    if row is None:
-        raise not_found(run_id)
-    return RunAnswer(
-        run_id,
-        Status(row["status"]),
-        row["assistant"],
-        row["conversation_id"],
-        row["created_at"],
-        row["final_answer"] or "",
-        row["finish"] == "length",
-        row["error_code"],
-        row["error_message"],
-        tuple(row["sources"] or ()),
-        tuple(row["degraded"]),
-        cast(Literal["budget", "stopped"] | None, row["limited"]),
-        cast(MemoryState, row["memory"]),
-        tuple(row["memory_reasons"]),
-        tuple(row["actions"] or ()),
-        _usage(row),
-    )
-
-
 async def list_assistants(db: Database, name: str | None = None) -> dict[str, datetime]:
     """Names of the assistants that answer the OpenAI-compatible API, with the times of their last changes.
 
@@ -380,10 +253,3 @@ async def list_inactive_assistants(db: Database) -> dict[str, str]:
     """Names of the built-in assistants that cannot be used because something is not configured, with the reasons."""
     rows = await db.rows(queries.inactive_assistants, None)
     return {row["name"]: row["inactive_reason"] or "" for row in rows}
-
-
-def _usage(row: queries.CompletionRow) -> AnswerUsage:
-    if row["tokens_in"] or row["tokens_out"]:
-        return AnswerUsage(row["tokens_in"], row["tokens_out"], row["tokens_cached"])
-    payload, answer = row["final_context_payload"] or row["user_query"], row["final_answer"] or ""
-    return AnswerUsage(tokens.count(payload), tokens.count(answer), is_estimated=True)

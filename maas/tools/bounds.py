@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maas.memory.context import fair_share
+from maas.memory.recent_messages import fair_share
 from maas.tools.calls import cut, size, tag_safe_json
 from shared import tokens
 from shared.text import offload

@@ -5,42 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
 import structlog
 
 from maas.engine.run import LostRun
 from maas.runs.debug_info import debug_log
-from maas.tools.calls import (
-    HANDLER_CODES,
-    ToolAnswer,
-    ToolArguments,
-    ToolFailure,
-    ToolResult,
-    WrongArguments,
-    diagnostic,
-    fingerprint,
-    read_arguments,
-    refused,
-    size,
-    succeeded,
-)
+from maas.tools.arguments import ToolArguments, WrongArguments, fingerprint, read_arguments
+from maas.tools.calls import HANDLER_CODES, ToolAnswer, ToolFailure, ToolResult, diagnostic, refused, size, succeeded
+from maas.tools.concurrency import run_concurrently
 from maas.tools.failures import advice_on, approval_required, crashed_body, failed_body, word_call
 from maas.tools.nested_calls import NestedCalls, NestedLog
 from maas.tools.openers import OpenDomains, OpenedDomain
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset, Verify, decide
+from maas.tools.write_ledger import WriteLedger
 from shared import tracing
 from shared.errors import MaasError
 from shared.log import concealing
 from shared.models import ToolCall
 from shared.text import shorten
 
-MAX_CALLS = 30
 VERIFY_TIMEOUT_S = 15.0
 UNVERIFIED = {"verified": False, "reason": "it could not be seen whether it took effect"}
 MAX_DEBUG_BYTES = 2000  # of arguments in debug information
@@ -48,44 +38,12 @@ _FAILED_AGAIN = (
     "It failed twice in a row: call it again only with other arguments, else tell the user what does not work.",
     "It keeps failing: do not call it again. Tell the user what does not work and what else you can do.",
 )
-T = TypeVar("T")
 Via = Literal["mcp", "legacy"]
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Permissions:
-    """What a dialogue may call: names of tools, the mode, the number of calls, and fingerprints of approved calls.
-
-    The mode of the `unasked` tools is always `auto`. `nested` are the tools that others may call.
-    """
-
-    allowed: frozenset[str]
-    mode: Mode = "auto"
-    limit: int = MAX_CALLS
-    approved: frozenset[str] = frozenset()
-    unasked: frozenset[str] = frozenset()
-    nested: frozenset[str] = frozenset()
-
-
 CountCall = Callable[[], Awaitable[int]]
 RecordResult = Callable[[ToolResult], Awaitable[None]]
-
-
-class WriteLedger(Protocol):
-    """Records a write before and after it is made, so that a crash never repeats it."""
-
-    async def begin(
-        self, call: ToolCall, tool: Tool, digest: str, arguments: Mapping[str, Any]
-    ) -> dict[str, Any] | None:
-        """Return None if the write is to be made now, else the body to use instead."""
-        ...
-
-    async def finish(self, tool: Tool, digest: str, body: Mapping[str, Any], ms: float) -> None: ...
-
-    async def failures(self, tool: Tool) -> int:
-        """Return how often the tool failed in a row before this run."""
-        ...
 
 
 @dataclass(slots=True)
@@ -382,14 +340,3 @@ class Executor:
             "latency_ms": round((monotonic() - started) * 1000),
             "via": self._via,
         }
-
-
-async def run_concurrently(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results of all coroutines, in order. The first exception cancels the others and is raised."""
-    tasks = [asyncio.create_task(work) for work in works]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -8,15 +8,8 @@ from typing import Any
 import structlog
 
 from maas.engine.stages import failure_message
-from maas.tools.calls import (
-    MAX_DATA_BYTES,
-    ToolArguments,
-    ToolDoubt,
-    ToolFailure,
-    cut,
-    refused,
-    to_json,
-)
+from maas.tools.arguments import ToolArguments
+from maas.tools.calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, cut, refused, to_json
 from maas.tools.tool import Tool, ToolContext
 from maas.tools.wording import Preview, stored_wording
 from shared.errors import MaasError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maas.tools.consent.words import phrases
+from maas.tools.consent.phrases import phrases
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from shared.models import (
     Embeddings,
     Finish,
     Image,
-    Message,
     ModelError,
     Piece,
     Purpose,
@@ -34,11 +33,11 @@ from shared.models import (
     Request,
     ToolCall,
     Usage,
-    arguments_or_empty,
     embeddings,
     finish_reason,
     group_messages,
 )
+from shared.models.gemini_messages import config_of, is_plain, parts_of, result_of, usage_of
 from shared.models.retry import ProviderErrors, retry_after
 from shared.text import clean
 
@@ -55,7 +54,6 @@ _FINISH: dict[str, Finish] = {
     "NO_IMAGE": "error",
     "IMAGE_OTHER": "error",
 }
-_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 # Later models refuse a call in the history without a thought signature; this value is accepted for foreign calls.
 _UNSIGNED = re.compile(r"(?:models/)?(?:gemini-[12]|gemma|learnlm)")
 _NO_SIGNATURE = b"skip_thought_signature_validator"
@@ -89,7 +87,7 @@ class GeminiModel(_Gemini):
         """Answer once, within `timeout` seconds. Raises ModelError."""
         with _model_errors(self._errors, timeout, "generated content"):
             response = await self._client.aio.models.generate_content(
-                model=self.name, contents=self._contents(request), config=_config(request, _timed(timeout))
+                model=self.name, contents=self._contents(request), config=config_of(request, _timed(timeout))
             )
             partial = _PartialReply(CallIds(request.messages))
             for _ in partial.take(response):
@@ -106,7 +104,7 @@ class GeminiModel(_Gemini):
             has_begun = False
             try:
                 opening = self._client.aio.models.generate_content_stream(
-                    model=self.name, contents=self._contents(request), config=_config(request, options)
+                    model=self.name, contents=self._contents(request), config=config_of(request, options)
                 )
                 chunks = await _collecting(responses, opening)
                 while (chunk := await _collecting(responses, anext(chunks, None))) is not None:
@@ -135,10 +133,10 @@ class GeminiModel(_Gemini):
                     contents.append(types.Content(role="user", parts=[types.Part(text=clean(first.text))]))
                 case "tool":
                     contents.append(
-                        types.Content(role="user", parts=[_result(message, without_id) for message in group])
+                        types.Content(role="user", parts=[result_of(message, without_id) for message in group])
                     )
                 case "assistant":
-                    parts = _parts(first)
+                    parts = parts_of(first)
                     calling = [part for part in parts if part.function_call]
                     without_id |= {
                         call.id
@@ -169,7 +167,7 @@ class _PartialReply:
     def take(self, chunk: types.GenerateContentResponse) -> Iterator[Piece]:
         """Add a chunk; yield the pieces in it."""
         if chunk.usage_metadata:
-            self._usage = _usage(chunk.usage_metadata)
+            self._usage = usage_of(chunk.usage_metadata)
         if chunk.prompt_feedback and chunk.prompt_feedback.block_reason:
             self._finish = "filtered"
         for candidate in (chunk.candidates or ())[:1]:
@@ -187,7 +185,7 @@ class _PartialReply:
 
     def _add(self, part: types.Part) -> Iterator[Piece]:
         last = self._parts[-1] if self._parts else None
-        if last and _is_plain(last) and _is_plain(part) and bool(last.thought) == bool(part.thought):
+        if last and is_plain(last) and is_plain(part) and bool(last.thought) == bool(part.thought):
             last.text = f"{last.text}{part.text}"
         else:
             self._parts.append(part)
@@ -308,57 +306,6 @@ def _model_errors(model_errors: ProviderErrors, timeout: float, expected: str) -
         raise model_errors.unreachable(str(error), error) from error
     except (errors.UnknownApiResponseError, ValueError, AttributeError, TypeError) as error:
         raise model_errors.failure("malformed", f"the reply is not {expected}") from error
-
-
-def _is_plain(part: types.Part) -> bool:
-    return part.text is not None and part.thought_signature is None
-
-
-def _parts(message: Message) -> list[types.Part]:
-    if message.raw:
-        # As JSON, the only form in which the SDK accepts text for bytes: signatures are bytes.
-        parts = [part for part in message.raw["parts"] if part != {"text": ""}]
-        return [types.Part.model_validate_json(json.dumps(part)) for part in parts]
-    text = [types.Part(text=clean(message.text))] if message.text else []
-    calls = (types.FunctionCall(id=call.id, name=call.name, args=arguments_or_empty(call)) for call in message.calls)
-    return text + [types.Part(function_call=call) for call in calls]
-
-
-def _result(message: Message, without_id: set[str]) -> types.Part:
-    response = {"error" if message.is_error else "output": clean(message.text)}
-    call_id = None if message.call_id in without_id else message.call_id
-    return types.Part(function_response=types.FunctionResponse(id=call_id, name=message.name, response=response))
-
-
-def _config(request: Request, options: types.HttpOptions) -> types.GenerateContentConfig:
-    json_mode: dict[str, Any] = {}
-    if request.json_schema is not None:
-        json_mode = {"response_mime_type": "application/json", "response_json_schema": dict(request.json_schema)}
-    tools: dict[str, Any] = {}
-    if request.tools:
-        offered = [
-            types.FunctionDeclaration(
-                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters) or None
-            )
-            for tool in request.tools
-        ]
-        mode = types.FunctionCallingConfigMode(_MODES[request.tool_choice])
-        config = types.ToolConfig(function_calling_config=types.FunctionCallingConfig(mode=mode))
-        tools = {"tools": [types.Tool(function_declarations=offered)], "tool_config": config}
-    return types.GenerateContentConfig(
-        system_instruction=clean(request.system) or None,
-        temperature=request.temperature,
-        max_output_tokens=request.max_tokens,
-        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-        http_options=options,
-        **tools,
-        **json_mode,
-    )
-
-
-def _usage(counts: types.GenerateContentResponseUsageMetadata) -> Usage:
-    tokens_out = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
-    return Usage(counts.prompt_token_count or 0, tokens_out, counts.cached_content_token_count or 0)
 
 
 def _wait_s(error: errors.APIError) -> float | None:

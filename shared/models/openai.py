@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +10,7 @@ from typing import Any
 
 import httpx2
 import openai
-from openai.types import CompletionUsage
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
+from openai.types.chat import ChatCompletion
 
 from shared.bounded_http import (
     MAX_IMAGE_REPLY_BYTES,
@@ -36,7 +33,6 @@ from shared.models import (
     Request,
     ToolCall,
     Usage,
-    arguments_or_empty,
     embeddings,
     finish_reason,
     group_messages,
@@ -44,6 +40,7 @@ from shared.models import (
     schema_instruction,
 )
 from shared.models.context_window import read_refusal
+from shared.models.openai_stream import PartialReply, text_of, usage_of
 from shared.models.options import is_own_server
 from shared.models.retry import ProviderErrors, retry_after
 from shared.models.schemas import without_patterns
@@ -100,7 +97,7 @@ class OpenAIModel(_OpenAI):
         """Answer once, within `timeout` seconds. Raises ModelError."""
         with _model_errors(self._errors, timeout, "a chat completion"):
             response: ChatCompletion = await self._send(request, timeout, {})
-            usage = _usage(response.usage)
+            usage = usage_of(response.usage)
             if not response.choices:
                 return Reply("", "malformed", usage=usage)
             choice = response.choices[0]
@@ -112,7 +109,7 @@ class OpenAIModel(_OpenAI):
         options = {"stream": True, "stream_options": {"include_usage": True}}
         with _model_errors(self._errors, timeout, "a stream of a chat completion"):
             async with await self._send(request, timeout, options) as chunks:
-                partial = _PartialReply(CallIds(request.messages))
+                partial = PartialReply(CallIds(request.messages))
                 async for chunk in chunks:
                     yield ALIVE
                     for piece in partial.take(chunk):
@@ -204,80 +201,17 @@ class OpenAIModel(_OpenAI):
     def _reply(self, request: Request, message: Mapping[str, Any], finish: str | None, usage: Usage) -> Reply:
         with_id = CallIds(request.messages)
         calls = tuple(
-            with_id(ToolCall(call.get("id") or "", call["function"]["name"], _text(call["function"].get("arguments"))))
+            with_id(
+                ToolCall(call.get("id") or "", call["function"]["name"], text_of(call["function"].get("arguments")))
+            )
             for call in message.get("tool_calls") or ()
             if call.get("function")
         )
         refusal = message.get("refusal")
-        text = clean(_text(message.get("content")) or refusal or "")
+        text = clean(text_of(message.get("content")) or refusal or "")
         reported = "filtered" if refusal else _FINISH.get(str(finish), "stop")
         raw = {"provider": self.provider, "model": self.name, "message": dict(message)}
         return Reply(text, finish_reason(reported, text, calls), calls, usage, raw)
-
-
-class _PartialReply:
-    """The message of a stream received so far, in the form of a whole one."""
-
-    def __init__(self, call_ids: CallIds) -> None:
-        self.message: dict[str, Any] = {"role": "assistant"}
-        self.finish: str | None = None
-        self.usage = Usage()
-        self._with_id = call_ids
-        self._calls: list[dict[str, Any]] = []
-        self._indexes: list[int | None] = []
-        self._yielded = 0
-
-    def take(self, chunk: ChatCompletionChunk) -> Iterator[Piece]:
-        """Add a chunk; yield the pieces that it completes."""
-        if chunk.usage:
-            self.usage = _usage(chunk.usage)
-        for choice in (chunk.choices or ())[:1]:
-            self.finish = choice.finish_reason or self.finish
-            if choice.delta:
-                yield from self._text(choice.delta)
-                for call in choice.delta.tool_calls or ():
-                    yield from self._call(call)
-            if self.finish:
-                yield from self._complete_calls()
-
-    def _complete_calls(self, *, only_whole: bool = False) -> Iterator[ToolCall]:
-        """Yield the calls that were not yielded yet; `only_whole`: up to the first that may still grow."""
-        for body in self._calls[self._yielded :]:
-            call = ToolCall(body["id"], body["function"]["name"], body["function"]["arguments"])
-            if only_whole and not arguments_or_empty(call):
-                return
-            self._yielded += 1
-            yield self._with_id(call)
-
-    def _text(self, delta: ChoiceDelta) -> Iterator[str]:
-        texts = {"content": _text(delta.content), "refusal": delta.refusal or ""}
-        for key, more in {**(delta.model_extra or {}), **texts}.items():
-            if more and isinstance(more, str | list):
-                self.message[key] = self.message[key] + more if key in self.message else more
-        if shown := clean(texts["content"] or texts["refusal"]):
-            yield shown
-
-    def _call(self, delta: ChoiceDeltaToolCall) -> Iterator[ToolCall]:
-        function = delta.function
-        name, arguments = (function.name or "", _text(function.arguments)) if function else ("", "")
-        call = self._last_call(delta.index)
-        # Some servers send no index, or always 0: another id, or a name after arguments, begins a new call.
-        if call is None or (
-            delta.id != call["id"] if delta.id and call["id"] else name and call["function"]["arguments"]
-        ):
-            yield from self._complete_calls(only_whole=True)
-            call = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-            self._calls.append(call)
-            self._indexes.append(delta.index)
-            self.message["tool_calls"] = self._calls
-        call |= {**(delta.model_extra or {}), "id": delta.id or call["id"]}
-        call["function"]["name"] = call["function"]["name"] or name
-        call["function"]["arguments"] += arguments
-
-    def _last_call(self, index: int | None) -> dict[str, Any] | None:
-        """Return the last call with this index."""
-        indexed = zip(self._calls[::-1], self._indexes[::-1], strict=True)
-        return next((call for call, its_index in indexed if its_index == index), None)
 
 
 class OpenAIEmbedder(_OpenAI):
@@ -363,23 +297,6 @@ def _json(call: ToolCall) -> str:
     except ValueError:
         return "{}"
     return call.arguments.strip() or "{}"
-
-
-def _text(value: Any) -> str:
-    """Return text where a server may also send null, content parts, or arguments as an object."""
-    if isinstance(value, list):
-        return "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _usage(counts: CompletionUsage | None) -> Usage:
-    if counts is None:
-        return Usage()
-    details = counts.prompt_tokens_details
-    # Compatible servers send null where the SDK promises a number.
-    return Usage(
-        counts.prompt_tokens or 0, counts.completion_tokens or 0, (details.cached_tokens if details else 0) or 0
-    )
 
 
 def _message(error: openai.APIStatusError) -> str:

@@ -13,7 +13,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.engine.supervision import keep_running
-from maas.memory.search import count_due_terms
+from maas.memory.term_counts import count_due_terms
 from shared.db import open_database
 from tests.polling import apoll, poll
 from tests.stack import Stack

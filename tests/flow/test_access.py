@@ -19,7 +19,8 @@ from maas.http.admin.people import post_key
 from maas.http.ai_sdk.chat import get_ui_stream
 from maas.http.app import create_app
 from maas.http.auth import LocalAuthenticator
-from maas.http.routes import Route, all_routes
+from maas.http.route import Route
+from maas.http.routes import all_routes
 from maas.settings import load_settings
 from maas.users import NewKey, create_key
 from shared.db import open_database

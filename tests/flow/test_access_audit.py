@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.cli import COMMANDS, _load, commands_of_plugins
-from maas.http.routes import Route, all_routes
+from maas.http.route import Route
+from maas.http.routes import all_routes
 from maas.users import LOCAL_USER
 from tests.flow.test_access import bearer, name_of, new_key, new_user
 from tests.http_calls import call, make, takes_user

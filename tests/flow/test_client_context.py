@@ -16,7 +16,8 @@ from maas.engine.drafts import Draft, Payload
 from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
-from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter
+from maas.runs.client_context import ClientContext, ClientMessage
+from maas.runs.submit import Submission, Submitter
 from maas.settings import load_settings
 from maas.settings.models import ROLES
 from shared import tokens

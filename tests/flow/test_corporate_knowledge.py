@@ -22,7 +22,8 @@ from maas.engine.stages import Deps, RoleModels
 from maas.knowledge.search import Found, Passage
 from maas.settings import load_settings
 from maas.tools.calls import MAX_DATA_BYTES, ToolResult, size
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
+from maas.tools.permissions import Permissions
 from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, open_database
 from shared.models import ToolCall

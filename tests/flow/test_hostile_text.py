@@ -15,7 +15,8 @@ import structlog
 from psycopg.types.json import Json
 from typer.testing import CliRunner
 
-from maas.cli.chat import RunPrinter, describe_call
+from maas.cli.chat import describe_call
+from maas.cli.run_printer import RunPrinter
 from maas.runs.event_stream import Cursor, Event
 from main import commands
 from shared import log

@@ -12,7 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from maas.http.routes import Route, all_routes
+from maas.http.route import Route
+from maas.http.routes import all_routes
 from maas.settings import load_settings
 from shared.errors import MaasError
 from tests.http_calls import call

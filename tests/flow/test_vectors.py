@@ -16,9 +16,11 @@ from structlog.testing import capture_logs
 
 from maas import queries
 from maas.memory.embeddings import PAGE_SIZE, READ_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder
+from maas.memory.memory_reader import FULL_READ_MESSAGES
 from maas.memory.query import NO_FILTER, SearchFilter, parse_query
-from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, search
+from maas.memory.search import gather_evidence, search
 from maas.memory.similarity import MeaningReader
+from maas.memory.term_counts import count_due_terms
 from maas.model_registry import open_embedder
 from maas.settings import Settings, load_settings
 from shared.db import Database, open_database

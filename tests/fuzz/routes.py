@@ -10,7 +10,8 @@ import httpx2
 
 from maas.http.attachments import FORM_TYPE
 from maas.http.examples import request_examples
-from maas.http.routes import Route, all_routes
+from maas.http.route import Route
+from maas.http.routes import all_routes
 from tests.fuzz.residents import Resident
 from tests.pictures import picture
 

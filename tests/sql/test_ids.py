@@ -17,7 +17,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.http.routes import RESOURCES, all_routes
+from maas.http.route import RESOURCES
+from maas.http.routes import all_routes
 from maas.named_queries import query_texts
 from tests.sql.attempts import ROLES
 

@@ -14,9 +14,11 @@ from psycopg.types.json import Jsonb
 from bench.sentences import sentence
 from maas import queries
 from maas.memory.context import build_context
+from maas.memory.memory_reader import FULL_READ_MESSAGES
 from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
-from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, narrow_evidence, search
+from maas.memory.search import gather_evidence, narrow_evidence, search
+from maas.memory.term_counts import count_due_terms
 from maas.named_queries import query_texts
 from shared.db import Database, open_database
 from tests.remembering import remember

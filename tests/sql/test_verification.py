@@ -15,7 +15,8 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from maas.settings import load_settings
 from maas.tools.calls import ToolResult
-from maas.tools.executor import UNVERIFIED, Executor, Permissions
+from maas.tools.executor import UNVERIFIED, Executor
+from maas.tools.permissions import Permissions
 from maas.tools.tool import ToolContext, Toolset, tool
 from shared.db import Database, open_database
 from shared.errors import MaasError

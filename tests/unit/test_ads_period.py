@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from maas.assistants.ads.period import Period, PeriodArguments, months_before, resolve
-from maas.tools.calls import ToolFailure, WrongArguments, read_arguments
+from maas.tools.arguments import WrongArguments, read_arguments
+from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext, tool
 
 ALMATY, NEW_YORK = ZoneInfo("Asia/Almaty"), ZoneInfo("America/New_York")

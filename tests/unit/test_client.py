@@ -12,7 +12,8 @@ import pytest
 
 from maas.client import ClientError, Forbidden, InvalidRequest, NotFound, RateLimited, Unauthenticated, Unavailable
 from maas.client.http import find_url
-from maas.client.operations import MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, batches, normalize, search_filter
+from maas.client.messages import MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, batches, normalize
+from maas.client.operations import search_filter
 from maas.client.results import error_of
 from maas.client.users import Users, flatten_filters
 from tests.conftest import ROOT

@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.memory.context import (
-    MIN_RECENT_TOKENS,
-    RecentMessage,
-    cut_evenly,
-    fair_share,
-    fill_budget,
-    sufficiently_shown,
-)
+from maas.memory.context import fill_budget
+from maas.memory.recent_messages import MIN_RECENT_TOKENS, RecentMessage, cut_evenly, fair_share, sufficiently_shown
 from maas.memory.search import Hit
 from shared import tokens
 

@@ -14,7 +14,8 @@ from structlog.testing import capture_logs
 
 from maas.agents.meta_tools import Domain, Respond, meta_tools
 from maas.tools.calls import MAX_RESULT_BYTES, ToolResult
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.models import ToolCall

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maas.engine.drafts import Draft, Payload
-from maas.memory.context import message_line
+from maas.memory.recent_messages import message_line
 from shared import tokens
 from shared.errors import MaasError
 from shared.text import defuse, escape

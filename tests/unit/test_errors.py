@@ -16,7 +16,7 @@ from maas.http import memory_schemas, runs
 from maas.http.request_input import validate
 from maas.memory.transfer.formats import read_export
 from maas.settings import load_settings
-from maas.tools.calls import WrongArguments, read_arguments
+from maas.tools.arguments import WrongArguments, read_arguments
 from maas.tools.tool import ToolContext, tool
 from shared.errors import MaasError, Problem, problems_of
 

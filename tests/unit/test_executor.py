@@ -15,18 +15,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
 from structlog.testing import capture_logs
 
-from maas.tools.calls import (
-    MAX_DATA_BYTES,
-    MAX_RESULT_BYTES,
-    ToolAnswer,
-    ToolFailure,
-    ToolResult,
-    cut,
-    fingerprint,
-    read_arguments,
-    size,
-)
-from maas.tools.executor import Executor, Permissions
+from maas.tools.arguments import fingerprint, read_arguments
+from maas.tools.calls import MAX_DATA_BYTES, MAX_RESULT_BYTES, ToolAnswer, ToolFailure, ToolResult, cut, size
+from maas.tools.executor import Executor
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.models import ToolCall

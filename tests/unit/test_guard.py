@@ -10,8 +10,10 @@ from uuid import UUID
 import pytest
 
 from maas.agents.meta_tools import Domain, meta_tools
-from maas.tools.calls import ToolResult, fingerprint
-from maas.tools.executor import Executor, Permissions, Via
+from maas.tools.arguments import fingerprint
+from maas.tools.calls import ToolResult
+from maas.tools.executor import Executor, Via
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset, decide
 from shared.models import ToolCall
 

@@ -12,8 +12,9 @@ from time import process_time
 import pytest
 
 from maas.knowledge.chunks import MAX_CHARS, cut, summary
+from maas.knowledge.outline import Section, Unreadable
 from maas.knowledge.reader import read_file
-from maas.knowledge.readers import READERS, Section, Unreadable
+from maas.knowledge.readers import READERS
 from tests.papers import HANDBOOK, NEW_LINE, PAGE, bomb, docx, pdf
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

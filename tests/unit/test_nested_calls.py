@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from maas.engine.run import LostRun
 from maas.tools.calls import ToolFailure, ToolResult
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.models import ToolCall

@@ -17,8 +17,9 @@ from structlog.testing import capture_logs
 from maas.agents.meta_tools import Domain, meta_tools
 from maas.tools import openers
 from maas.tools.calls import MAX_DATA_BYTES, ToolFailure, ToolResult
-from maas.tools.executor import Executor, Permissions
+from maas.tools.executor import Executor
 from maas.tools.openers import MAX_VALUES, MAX_VALUES_BYTES, BoundOpener, OpenDomains
+from maas.tools.permissions import Permissions
 from maas.tools.tool import Effect, Mode, Need, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.models import ToolCall

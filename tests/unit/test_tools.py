@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from maas.tools.calls import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
+from maas.tools.arguments import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
 from maas.tools.schema import plain_schema
 from maas.tools.tool import Effect, NoArguments, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError

@@ -18,7 +18,7 @@ from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.tools.calls import ToolFailure
-from maas.tools.executor import run_concurrently
+from maas.tools.concurrency import run_concurrently
 from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.query import Query, jsonb, uuid

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from maas.tools.calls import WrongArguments, read_arguments
+from maas.tools.arguments import WrongArguments, read_arguments
 from maas.tools.tool import Tool, Toolset
 from shared.errors import problems_of
 from shared.json import is_too_deep, json_object, json_parts

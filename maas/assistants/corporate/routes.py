@@ -22,7 +22,7 @@ from maas.http.examples import EXAMPLE_USER
 from maas.http.openai.completions import wait_for_completion
 from maas.http.openapi import IDEMPOTENCY_KEY
 from maas.http.request_input import read_idempotency_key, read_parameter, to_seconds
-from maas.http.routes import Parameters, Route
+from maas.http.route import Parameters, Route
 from maas.http.schemas import RequestBody, Schema, SentenceText, json_response
 from maas.http.state import app_state
 from maas.http.users import read_user_header, resolve_user

@@ -17,9 +17,9 @@ from maas.http.schemas import to_source
 from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
 from maas.http.state import AppState
 from maas.plugins import events_of_plugins
+from maas.runs.answers import RunAnswer, read_answer
 from maas.runs.event_stream import Cursor, Event, Page
 from maas.runs.run_watcher import KEEP_ALIVE_S, watch
-from maas.runs.submit import RunAnswer, read_answer
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 
 from maas.http.schemas import Schema, Source, to_source
 from maas.memory.health import MemoryState
-from maas.runs.submit import AnswerUsage, RunAnswer
+from maas.runs.answers import AnswerUsage, RunAnswer
 
 OPENAI_PATHS = ("/v1/chat/", "/v1/models")
 _USE_CHAT = "use POST /v1/chat/completions"

@@ -38,9 +38,10 @@ from maas.http.openai.request import ignored_header, read_completion_request, un
 from maas.http.schemas import json_response
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
+from maas.runs.answers import RunAnswer, read_answer
 from maas.runs.event_stream import Cursor, Page
 from maas.runs.run_watcher import KEEP_ALIVE_S, POLL_INTERVAL_S, watch
-from maas.runs.submit import RunAnswer, list_assistants, list_inactive_assistants, read_answer
+from maas.runs.submit import list_assistants, list_inactive_assistants
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 

@@ -20,15 +20,8 @@ from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
 from maas.http.users import read_user_header, resolve_user
-from maas.runs.submit import (
-    OPENAI_SOURCE,
-    ClientContext,
-    ClientMessage,
-    Role,
-    Submission,
-    list_assistants,
-    list_inactive_assistants,
-)
+from maas.runs.client_context import ClientContext, ClientMessage, Role
+from maas.runs.submit import OPENAI_SOURCE, Submission, list_assistants, list_inactive_assistants
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.json import MAX_JSON_DEPTH, is_storable

@@ -7,19 +7,8 @@ A phrase may have several words; phrases of one entry are separated by `;`. Lett
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
-
-def phrases(*texts: str) -> frozenset[str]:
-    """The phrases of some texts."""
-    return frozenset(one.strip() for text in texts for one in text.split(";") if one.strip())
-
-
-def _every(*parts: str) -> frozenset[str]:
-    """Each choice of one phrase of every part; a part may be left out where it has an empty choice."""
-    chosen = product(*([one.strip() for one in part.split(";")] for part in parts))
-    return frozenset(" ".join(filter(None, one)) for one in chosen)
-
+from maas.tools.consent.phrases import every_phrase, phrases
 
 # Says yes whatever else is said, if that is no refusal.
 YES = (
@@ -71,26 +60,26 @@ YES = (
         "я уверен; я уверена; точно уверен; точно уверена; абсолютно; добро; даю добро; лады; пусть так; "
         "пусть будет так; да будет так; заметано; решено; ес; йес; поддерживаем",
     )
-    | _every(
+    | every_phrase(
         "it; that; this; it all; that all; this all; all; everything; all of it; all of that",
         "looks; look; seems; sounds; reads; is; checks out and is",
         "all; ",
         "good; right; fine; great; perfect; correct; ok; okay; in order",
         "to me; ",
     )
-    | _every(
+    | every_phrase(
         "thats; that is; it is; its; this is; ",
         "exactly; just; precisely",
         "what i wanted; what i want; what i need; what i needed; what i asked for; what i meant; "
         "what we need; what we want",
     )
-    | _every(
+    | every_phrase(
         "все; ",
         "правильно; верно; хорошо; отлично; корректно; точно; четко; грамотно; красиво",
         "написано; составлено; указано; оформлено; сделано; расписано; заполнено; подготовлено; "
         "сформулировано; изложено",
     )
-    | _every(
+    | every_phrase(
         "все; ",
         "написано; составлено; указано; оформлено; сделано; расписано; заполнено; подготовлено; сформулировано",
         "правильно; верно; хорошо; отлично; корректно; точно; четко; грамотно; красиво",
@@ -235,7 +224,7 @@ PRAISE = phrases(
     "превосходно; классно; мне нравится; нравится; огонь; красота; прелестно; бомба; топ",
 )
 FILLERS = (
-    _every(
+    every_phrase(
         "thanks; thank you; thx; cheers; ty",
         "for; for your",
         "writing; drafting; preparing; checking; doing; "
@@ -245,7 +234,7 @@ FILLERS = (
         "it; this; that; everything; ",
         "up; together; out; ",
     )
-    | _every(
+    | every_phrase(
         "спасибо; благодарю; спасибо большое; большое спасибо",
         "тебе; вам; ",
         "большое; огромное; за помощь; за работу; "

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import Context
 from time import monotonic
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 from uuid import UUID
 
 import anyio
@@ -30,6 +30,7 @@ from maas.tools.mcp_client import MAX_REPLY_BYTES, CallRemote, McpServer, conten
 from maas.tools.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress
 from maas.tools.mcp_client.pipes import open_pipes
 from maas.tools.mcp_client.program import program_of
+from maas.tools.mcp_client.streams import ClosingStream
 from maas.tools.tool import Tool
 from shared.json import map_texts
 from shared.log import conceal, mask
@@ -310,29 +311,7 @@ async def _open_transport(connection: McpConnection) -> AsyncIterator[Any]:
             reader, writer = await stack.enter_async_context(
                 streamable_http_client(server.url, http_client=http, max_sse_event_size=None)
             )
-        yield _ClosingStream(reader, connection.on_end), writer
-
-
-class _ClosingStream:
-    """A stream that calls `on_close` when its reader leaves it."""
-
-    def __init__(self, stream: Any, on_close: Callable[[], None]) -> None:
-        self._stream = stream
-        self._on_close = on_close
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def __aiter__(self) -> Any:
-        return self._stream.__aiter__()
-
-    async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        self._on_close()
-        return await self._stream.__aexit__(*error)
+        yield ClosingStream(reader, connection.on_end), writer
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 from maas.assistants.ads.routes import brain, specs, telegram_chats
 from maas.http import conversations
 from maas.http.openapi import IDEMPOTENCY_KEY
-from maas.http.routes import OWNER, Route
+from maas.http.route import Route
+from maas.http.routes import OWNER
 from maas.http.server_sent_events import EVENT_STREAM
 
 BRAIN_EVENT = {

@@ -27,9 +27,10 @@ from maas.http.schemas import AssistantName, Name, QueryText, RequestBody, Schem
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
+from maas.runs.answers import RunAnswer, read_answer
 from maas.runs.event_stream import Cursor, Page
 from maas.runs.run_watcher import KEEP_ALIVE_S, watch
-from maas.runs.submit import RunAnswer, Submission, read_answer
+from maas.runs.submit import Submission
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 
