@@ -29,14 +29,7 @@ from maas.memory.relevance import Relevance
 from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import Hit, gather_evidence, is_search_failure
 from maas.prompting.now import in_zone_of
-from maas.prompting.prompts import (
-    payload_limit,
-    prompt_language,
-    read_profile,
-    read_prompts,
-    read_role_name,
-    role_text,
-)
+from maas.prompting.prompts import payload_limit, prompt_language, read_profile, read_prompts, read_role_name, role_text
 from maas.runs.client_context import ClientContext, read_client_context, without_known_messages
 from shared import tokens
 from shared.marks import number_line

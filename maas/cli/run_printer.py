@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maas.cli.output import write
 from maas.runs.event_stream import Event
 from shared.text import visible_line
-
-if TYPE_CHECKING:
-    pass
 
 
 class RunPrinter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 import typer
@@ -17,9 +17,6 @@ from maas.runs.trace import read_trace
 from maas.settings import Settings
 from shared.db import Database
 from shared.text import one_line, shorten
-
-if TYPE_CHECKING:
-    pass
 
 BAR_CHARS = 40
 STATE_COLOURS = {"done": "green", "running": "yellow", "failed": "red"}

@@ -6,19 +6,14 @@ import time
 from typing import Any
 
 from maas.engine.stages import Prompt
-from maas.prompting.stored_calls import (
-    ModelCaller,
-)
+from maas.prompting.stored_calls import ModelCaller
 from shared import tracing
-from shared.models import (
-    Model,
-    NamedModel,
-    Request,
-)
+from shared.models import Model, NamedModel, Request
 from shared.models.calls import Completion
 
 
 def request_attributes(model: Model, request: Request) -> tracing.Attributes:
+    """What the span of a call says when it begins."""
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "gcp.gemini" if model.provider == "gemini" else model.provider,
@@ -29,6 +24,7 @@ def request_attributes(model: Model, request: Request) -> tracing.Attributes:
 
 
 def reply_attributes(completion: Completion) -> tracing.Attributes:
+    """What the span of a call says at its end."""
     return {
         "gen_ai.response.finish_reasons": (completion.reply.finish,),
         "gen_ai.usage.input_tokens": completion.reply.usage.tokens_in,
@@ -57,4 +53,5 @@ def new_record(run: ModelCaller, model: NamedModel, stage: str, prompt: Prompt) 
 
 
 def ms_since(began: float) -> float:
+    """Milliseconds since `began`, a time of `time.monotonic`."""
     return round((time.monotonic() - began) * 1000, 2)

@@ -32,17 +32,7 @@ from maas.prompting.stored_calls import (
 )
 from maas.settings.models import budget_setting
 from shared import tracing
-from shared.models import (
-    Image,
-    Message,
-    Model,
-    ModelError,
-    NamedModel,
-    Reply,
-    Request,
-    schema_instruction,
-    spec_of,
-)
+from shared.models import Image, Message, Model, ModelError, NamedModel, Reply, Request, schema_instruction, spec_of
 from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
 from shared.models.context_window import count_request, learn, reported_window
 from shared.models.options import JsonSchema, ModelOptions

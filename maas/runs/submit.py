@@ -1,4 +1,4 @@
-"""Runs from the client's side: submit a request, read a run and its answer, list, cancel and retry runs."""
+"""Runs from the client's side: submit a request; read, list, cancel and retry runs."""
 
 from __future__ import annotations
 

@@ -7,22 +7,19 @@ from typing import Any
 
 from google.genai import types
 
-from shared.models import (
-    Message,
-    Request,
-    Usage,
-    arguments_or_empty,
-)
+from shared.models import Message, Request, Usage, arguments_or_empty
 from shared.text import clean
 
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
 
 def is_plain(part: types.Part) -> bool:
+    """Whether a part is text alone, which later text may be appended to."""
     return part.text is not None and part.thought_signature is None
 
 
 def parts_of(message: Message) -> list[types.Part]:
+    """A message of the assistant; one that Gemini wrote goes back as it came, with its signatures."""
     if message.raw:
         # As JSON, the only form in which the SDK accepts text for bytes: signatures are bytes.
         parts = [part for part in message.raw["parts"] if part != {"text": ""}]
@@ -33,12 +30,14 @@ def parts_of(message: Message) -> list[types.Part]:
 
 
 def result_of(message: Message, without_id: set[str]) -> types.Part:
+    """The result of a tool call; `without_id` are the calls to which Gemini gave no id."""
     response = {"error" if message.is_error else "output": clean(message.text)}
     call_id = None if message.call_id in without_id else message.call_id
     return types.Part(function_response=types.FunctionResponse(id=call_id, name=message.name, response=response))
 
 
 def config_of(request: Request, options: types.HttpOptions) -> types.GenerateContentConfig:
+    """Everything of a request but its messages."""
     json_mode: dict[str, Any] = {}
     if request.json_schema is not None:
         json_mode = {"response_mime_type": "application/json", "response_json_schema": dict(request.json_schema)}

@@ -10,13 +10,7 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
-from shared.models import (
-    CallIds,
-    Piece,
-    ToolCall,
-    Usage,
-    arguments_or_empty,
-)
+from shared.models import CallIds, Piece, ToolCall, Usage, arguments_or_empty
 from shared.text import clean
 
 
