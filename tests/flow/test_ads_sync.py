@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,18 +20,25 @@ from tests.polling import poll
 from tests.stack import ROOT, maas
 from tests.standins.running import Running, standin
 
-NOW = datetime.now(UTC)
-TODAY = datetime.now(ZoneInfo("Asia/Almaty")).date()
 VIDEO = {"video_views": 900, "p25": 600, "p50": 400, "p75": 200, "p95": 90}
 
 
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def today() -> date:
+    """The day in the zone of the account."""
+    return datetime.now(ZoneInfo("Asia/Almaty")).date()
+
+
 def stamp(**ago: float) -> int:
-    return int((NOW - timedelta(**ago)).timestamp())
+    return int((now() - timedelta(**ago)).timestamp())
 
 
 def day(days_ago: int, spend: str = "20.00", leads: int = 10) -> dict[str, Any]:
     figures = {"spend": spend, "impressions": 4000, "clicks": 80, "leads": leads} | VIDEO
-    return {(TODAY - timedelta(days=days_ago)).isoformat(): figures}
+    return {(today() - timedelta(days=days_ago)).isoformat(): figures}
 
 
 def lead(number: int, status: int = 11, changed: int = 100) -> dict[str, Any]:
@@ -71,10 +78,10 @@ def crm() -> Iterator[Running]:
 def business(database: str, tmp_path: Path, crm: Running) -> Iterator[Marketer]:
     """Connected to all three services; a direction whose ad set spends, and a creative that its ad shows."""
     days = {"121": day(2) | day(1) | day(40)}
-    with marketer(database, tmp_path, FACEBOOK | {"today": TODAY.isoformat(), "days": days}) as one:
+    with marketer(database, tmp_path, FACEBOOK | {"today": today().isoformat(), "days": days}) as one:
         one.direction(key_stage_ids=["12"])
         one.creative()
-        chats = {JID: {"name": "Айгуль", "updated_at": (NOW - timedelta(hours=1)).isoformat()}}
+        chats = {JID: {"name": "Айгуль", "updated_at": (now() - timedelta(hours=1)).isoformat()}}
         messages = {JID: [message(2, 1), message(1, 2, is_outgoing=True)]}
         one.whatsapp.merge({"instances": {"main": {"chats": chats, "messages": messages}}})
         add = ("--fb", "act_1", "--token-env", "FB", "--crm", crm.url, "--crm-token-env", "CRM", "--whatsapp", "main")
@@ -141,12 +148,12 @@ def test_everything_is_stored_once(business: Marketer, crm: Running) -> None:
         "whatsapp_chats": 1,
     }
     (first, *_) = rows(business, "day, spend, leads, video_views, p95", "creative_metrics_history", "day desc")
-    assert (first["day"], first["spend"], first["leads"]) == (TODAY - timedelta(days=1), 20, 10)
+    assert (first["day"], first["spend"], first["leads"]) == (today() - timedelta(days=1), 20, 10)
     assert (first["video_views"], first["p95"]) == (900, 90)
     (chat,) = rows(business, "name, messages_in, messages_out, synced_to", "whatsapp_chats")
     assert (chat["name"], chat["messages_in"], chat["messages_out"]) == ("Айгуль", 1, 1)
     (account,) = rows(business, "synced_to", "ad_accounts")
-    assert account["synced_to"] == TODAY - timedelta(days=1)
+    assert account["synced_to"] == today() - timedelta(days=1)
     (state,) = rows(business, "status, checked_at", "whatsapp_integration")
     assert state["status"] == "open" and state["checked_at"] is not None
     again = sync(business)
@@ -162,14 +169,14 @@ def test_a_second_sync_reads_what_is_new(business: Marketer, crm: Running) -> No
     business.facebook.merge({"days": {"121": day(2, "25.00", 12)}})
     crm.merge({"leads": {"2": lead(2, status=142, changed=1), "4": lead(4, status=12, changed=1)}})
     newer = [message(3, 0.1), message(2, 1), message(1, 2, is_outgoing=True)]
-    chats = {JID: {"name": "Айгуль", "updated_at": NOW.isoformat()}}
+    chats = {JID: {"name": "Айгуль", "updated_at": now().isoformat()}}
     business.whatsapp.merge({"instances": {"main": {"chats": chats, "messages": {JID: newer}}}})
     synced = sync(business)
     assert synced.returncode == 0, synced.stderr
     days = {row["day"]: row["spend"] for row in rows(business, "day, spend", "direction_metrics_daily")}
-    assert days[TODAY - timedelta(days=2)] == 25 and days[TODAY - timedelta(days=40)] == 20
+    assert days[today() - timedelta(days=2)] == 25 and days[today() - timedelta(days=40)] == 20
     asked = [one["params"]["time_range"] for one in business.facebook.journal("GET", "insights")[-2:]]
-    assert all((TODAY - timedelta(days=7)).isoformat() in one for one in asked), asked
+    assert all((today() - timedelta(days=7)).isoformat() in one for one in asked), asked
     leads = {row["crm_lead_id"]: row for row in rows(business, "*", "leads")}
     assert (leads["2"]["revenue"], leads["2"]["is_qualified"], leads["2"]["stage_id"]) == (500, True, "142")
     assert (leads["4"]["reached_key_stage"], leads["1"]["reached_key_stage"]) == (True, False)
@@ -242,7 +249,7 @@ def test_killed_in_the_middle_it_goes_on_without_doubles(business: Marketer, crm
 
 
 def test_a_chat_that_is_older_than_the_first_sync_is_left_out(business: Marketer) -> None:
-    old = {OTHER_JID: {"name": "Старый", "updated_at": (NOW - timedelta(days=60)).isoformat()}}
+    old = {OTHER_JID: {"name": "Старый", "updated_at": (now() - timedelta(days=60)).isoformat()}}
     messages = {OTHER_JID: [message(9, 24 * 60)]}
     business.whatsapp.merge({"instances": {"main": {"chats": old, "messages": messages}}})
     assert sync(business, "--days", "30").returncode == 0
@@ -254,7 +261,7 @@ def test_days_can_be_read_again(business: Marketer) -> None:
     assert sync(business).returncode == 0
     business.facebook.merge({"days": {"121": day(40, "1.00", 1)}})
     assert sync(business).returncode == 0 and sync(business, "--days", "0").returncode == 2
-    query = {"day": TODAY - timedelta(days=40), "spend": 20}
+    query = {"day": today() - timedelta(days=40), "spend": 20}
     assert query in rows(business, "day, spend", "adset_metrics_history")
     assert sync(business, "--days", "60").returncode == 0
     assert query | {"spend": 1} in rows(business, "day, spend", "adset_metrics_history")

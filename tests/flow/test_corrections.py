@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,7 +16,16 @@ from tests.stack import NOBODY, Stack
 OLD = "My cat is called Basil and he sleeps on the piano."
 NEW = "He answers to Pepper."  # shares no word with what is asked
 QUESTION = "What is my cat called that sleeps on the piano?"
-TODAY = f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+@pytest.fixture
+def today() -> str:
+    """The day of a test; one that is about to end is waited for."""
+    now = datetime.now(UTC)
+    if (tomorrow := (now + timedelta(seconds=30)).date()) > now.date():
+        time.sleep((datetime.combine(tomorrow, datetime.min.time(), UTC) - now).total_seconds())
+        now = datetime.now(UTC)
+    return f"{now:%Y-%m-%d}"
 
 
 def remember(stack: Stack, user: UUID, text: str = OLD, at: str = "2024-05-01T10:00:00Z") -> str:
@@ -52,7 +62,7 @@ def draft(stack: Stack, run_id: UUID) -> Draft:
     return Draft.parse(stack.rows("select draft_context from pipeline_runs where id = %s", run_id)[0]["draft_context"])
 
 
-def test_a_correction_is_found_first_and_both_stay(stack: Stack, user: UUID) -> None:
+def test_a_correction_is_found_first_and_both_stay(stack: Stack, user: UUID, today: str) -> None:
     old = remember(stack, user)
     before = datetime.now(UTC).isoformat()
     accepted = correct(stack, user, old)
@@ -66,8 +76,8 @@ def test_a_correction_is_found_first_and_both_stay(stack: Stack, user: UUID) -> 
     assert first["score"] >= second["score"]
     assert [one["id"] for one in search(stack, user, limit=1)] == [new]
     assert context(stack, user) == [
-        f"- [{TODAY}] user: {NEW}",
-        f"- [2024-05-01, replaced {TODAY}] user: {OLD}",
+        f"- [{today}] user: {NEW}",
+        f"- [2024-05-01, replaced {today}] user: {OLD}",
     ]
     for then in (before, "2024-06-01T00:00:00Z"):
         assert [(one["id"], one["corrected_by"]) for one in search(stack, user, as_of=then)] == [(old, None)]
@@ -83,13 +93,13 @@ def test_the_same_text_again_is_the_same_correction(stack: Stack, user: UUID) ->
     assert correct(stack, user, old)["id"] != other["id"], "it was corrected otherwise meanwhile"
 
 
-def test_the_newest_of_a_chain_is_valid(stack: Stack, user: UUID) -> None:
+def test_the_newest_of_a_chain_is_valid(stack: Stack, user: UUID, today: str) -> None:
     old = remember(stack, user)
     second = correct(stack, user, old)["id"]
     third = correct(stack, user, second, "Ginger, it is.")["id"]
     assert [memory(stack, one)["corrected_by"] for one in (old, second, third)] == [second, third, None]
     assert search(stack, user)[0]["id"] == third
-    assert context(stack, user)[0] == f"- [{TODAY}] user: Ginger, it is."
+    assert context(stack, user)[0] == f"- [{today}] user: Ginger, it is."
     assert stack.client.delete(f"/v1/memories/{second}").status_code in (200, 409)
     stack.wait_archived(*(row["id"] for row in stack.rows("select id from pipeline_runs where user_id = %s", user)))
     stack.client.delete(f"/v1/memories/{second}")
@@ -109,7 +119,7 @@ def test_a_forgotten_correction_reopens_the_memory(stack: Stack, user: UUID) -> 
     assert context(stack, user) == [f"- [2024-05-01] user: {OLD}"]
 
 
-def test_a_draft_shows_the_correction_first(stack: Stack, user: UUID) -> None:
+def test_a_draft_shows_the_correction_first(stack: Stack, user: UUID, today: str) -> None:
     """Among the recent messages, behind other ones, and of a conversation."""
     old = remember(stack, user)
     conversation = str(uuid4())
@@ -124,15 +134,15 @@ def test_a_draft_shows_the_correction_first(stack: Stack, user: UUID) -> None:
         "user: My parrot is called Crook.",
         "user: My parrot is called Hook.",
     ]
-    assert f", replaced {TODAY}] user: My parrot is called Hook." in asked.recent[1]
+    assert f", replaced {today}] user: My parrot is called Hook." in asked.recent[1]
     lines = [line for line in asked.focus if "user: He answers" in line or ("Basil and he" in line and "- [" in line)]
-    assert lines == [f"- [{TODAY}] user: {NEW}", f"- [2024-05-01, replaced {TODAY}] user: {OLD}"]
+    assert lines == [f"- [{today}] user: {NEW}", f"- [2024-05-01, replaced {today}] user: {OLD}"]
     plain = draft(stack, stack.ask(user, "And what is my parrot called?"))
     places = {name: n for n, line in enumerate(plain.recent) for name in ("Crook", "Hook") if f"called {name}." in line}
     assert places["Crook"] < places["Hook"]
 
 
-def test_a_summary_can_be_corrected(stack: Stack, user: UUID) -> None:
+def test_a_summary_can_be_corrected(stack: Stack, user: UUID, today: str) -> None:
     run_id = stack.ask(user, OLD)
     stack.wait_archived(run_id)
     summary = stack.client.get("/v1/memories", params={"user_id": str(user)}).json()["results"][0]
@@ -148,12 +158,12 @@ def test_a_summary_can_be_corrected(stack: Stack, user: UUID) -> None:
         stack.wait_archived(stack.ask(user, f"Statement {n} is about topic{n}."))
     focus = draft(stack, stack.ask(user, QUESTION)).focus
     period = next(n for n, line in enumerate(focus) if line.startswith("Period: "))
-    assert focus[period].endswith(f", replaced {TODAY}")
-    assert focus[period - 1] == f"- [{TODAY}] user: {NEW}"
+    assert focus[period].endswith(f", replaced {today}")
+    assert focus[period - 1] == f"- [{today}] user: {NEW}"
     assert sum(NEW in line for line in focus) == 1
 
 
-def test_a_summary_of_a_corrected_message_stands_behind_the_correction(stack: Stack, user: UUID) -> None:
+def test_a_summary_of_a_corrected_message_stands_behind_the_correction(stack: Stack, user: UUID, today: str) -> None:
     run_id = stack.ask(user, OLD)
     stack.wait_archived(run_id)
     said = str(stack.rows("select id from raw_logs where run_id = %s and message_type = 'user_query'", run_id)[0]["id"])
@@ -162,10 +172,10 @@ def test_a_summary_of_a_corrected_message_stands_behind_the_correction(stack: St
         stack.wait_archived(stack.ask(user, f"Statement {n} is about topic{n}."))
     focus = draft(stack, stack.ask(user, QUESTION)).focus
     period = next(n for n, line in enumerate(focus) if line.startswith("Period: "))
-    assert focus[period - 1] == f"- [{TODAY}] user: {NEW}" and "replaced" not in focus[period]
+    assert focus[period - 1] == f"- [{today}] user: {NEW}" and "replaced" not in focus[period]
 
 
-def test_a_note_can_be_corrected(stack: Stack, user: UUID) -> None:
+def test_a_note_can_be_corrected(stack: Stack, user: UUID, today: str) -> None:
     run_id = stack.ask(user, "remember: I eat no meat")
     stack.wait_archived(run_id)
     said = str(stack.rows("select id from raw_logs where run_id = %s and message_type = 'user_query'", run_id)[0]["id"])
@@ -174,17 +184,17 @@ def test_a_note_can_be_corrected(stack: Stack, user: UUID) -> None:
         stack.wait_archived(stack.ask(user, f"Statement {n} is about topic{n}."))
     focus = draft(stack, stack.ask(user, "What is the weather like?")).focus
     assert focus[:3] == (
-        f"- [{TODAY}] user: I eat meat on Sundays.",
+        f"- [{today}] user: I eat meat on Sundays.",
         "Notes of the user:",
-        f"- Note, replaced {TODAY}: I eat no meat",
+        f"- Note, replaced {today}: I eat no meat",
     )
 
 
-def test_what_was_said_again_since_is_valid(stack: Stack, user: UUID) -> None:
+def test_what_was_said_again_since_is_valid(stack: Stack, user: UUID, today: str) -> None:
     old = remember(stack, user)
     stack.wait_archived(UUID(correct(stack, user, old)["request_id"]))
     remember(stack, user, at=datetime.now(UTC).isoformat())
-    assert f"- [{TODAY}, 2024-05-01] user: {OLD}" in context(stack, user)
+    assert f"- [{today}, 2024-05-01] user: {OLD}" in context(stack, user)
 
 
 @pytest.mark.parametrize("whose", ["nobody's", "another's"])
@@ -207,7 +217,7 @@ def test_retention_keeps_chains_whole(stack: Stack, user: UUID) -> None:
 
 
 @pytest.mark.parametrize("whose", ["the same user", "another user"])
-def test_a_correction_moves_with_its_memory(stack: Stack, user: UUID, whose: str) -> None:
+def test_a_correction_moves_with_its_memory(stack: Stack, user: UUID, whose: str, today: str) -> None:
     old = remember(stack, user)
     stack.wait_archived(UUID(correct(stack, user, old)["request_id"]))
     exported = stack.client.get(f"/v1/users/{user}/export").content
@@ -220,7 +230,7 @@ def test_a_correction_moves_with_its_memory(stack: Stack, user: UUID, whose: str
     for _ in range(2):
         reply = stack.client.post(f"/v1/users/{other}/import", content=exported, headers=headers)
         assert reply.status_code == 202, reply.text
-    assert context(stack, other) == [f"- [{TODAY}] user: {NEW}", f"- [2024-05-01, replaced {TODAY}] user: {OLD}"]
+    assert context(stack, other) == [f"- [{today}] user: {NEW}", f"- [2024-05-01, replaced {today}] user: {OLD}"]
     if whose == "another user":
         line = exported.replace(str(user).encode(), str(other).encode()).splitlines()[0]
         (row,) = [row for row in exported.splitlines() if b'"correction"' in row]
