@@ -19,6 +19,7 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
+from maas.facts.exchanges import MAX_REPLY_TOKENS
 from maas.settings import load_settings
 from maas.settings.models import ROLES
 from shared.db import open_database
@@ -114,7 +115,7 @@ async def test_a_model_that_repeats_itself_is_stopped_early(deps: Deps, connecti
     long = (("user", "Я рассказал о поездке. " * 200), ("assistant", "Понял."))
     model = Scribe(record("Пользователь рассказал о поездке."))
     await summarize(deps, connection, model, long)
-    assert model.requests[0].max_tokens == archivist.MAX_REPLY_TOKENS + archivist.MAX_FACTS_TOKENS
+    assert model.requests[0].max_tokens == 2 * MAX_REPLY_TOKENS
 
 
 async def test_words_of_tools_are_not_shown_before(deps: Deps, connection: Connection) -> None:
