@@ -29,6 +29,7 @@ from maas.engine.orchestrator import Orchestrator
 from maas.engine.stages import Deps, RoleModels, Stage
 from maas.engine.states import STAGES
 from maas.engine.supervision import BackgroundTask, Quarantine
+from maas.facts.rebuild import FactRebuild
 from maas.knowledge.embedding import keep_chunks_embedded
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import keep_erasing, keep_purging
@@ -144,6 +145,19 @@ async def compact(
     """Merge all summaries that are due now, of one user or of all; return how many were created."""
     async with open_deps(db, settings, None) as deps:
         return await compactor.compact_all(deps, user_id, on_progress=on_progress)
+
+
+@asynccontextmanager
+async def open_fact_rebuild(
+    db: Database, settings: Settings, user_id: UUID, model: str | None
+) -> AsyncIterator[FactRebuild]:
+    """Read what is in memory of a user; `model` finds the facts, or the Archivist's where MAAS_FACTS is `model`."""
+    async with open_deps(db, settings, None) as deps, AsyncExitStack() as stack:
+        finder: Model = deps.models["Archivist"] if settings.answers.facts == "model" else deps.models.builtin
+        if model is not None:
+            finder = open_model(model, settings, PROVIDERS)
+            stack.push_async_callback(finder.close)
+        yield await FactRebuild.open(deps.with_models({"Archivist": finder}), user_id)
 
 
 def isolate(settings: Settings, postgres: PostgresUrls) -> Quarantine:

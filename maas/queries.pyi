@@ -963,6 +963,32 @@ correct_fact: Query[CorrectFactRow, pg.uuid, pg.uuid, pg.text, pg.text, pg.text]
 
 merge_fact_names: Value[int, Never, pg.uuid, pg.text, pg.text]
 
+class ArchivedMessagesRow(TypedDict):
+    id: UUID
+    message_type: str
+    content: str
+    speaker: str | None
+    conversation: str
+    occurred_at: datetime
+    origins: Any
+
+archived_messages: Query[ArchivedMessagesRow, pg.uuid]
+
+class FoundFactsRow(TypedDict):
+    id: UUID
+    statement: str
+    subject: str
+    attribute: str
+    kind: str
+    change: str
+    depends_on: list[str]
+    raw_log_ids: list[UUID]
+    origin: str
+
+found_facts: Query[FoundFactsRow, pg.uuid]
+
+rebuild_facts: Value[None, Never, pg.uuid, pg.array[pg.uuid], pg.jsonb, pg.text]
+
 # identities.sql
 
 class FindUserRow(TypedDict):

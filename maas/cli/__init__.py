@@ -63,7 +63,8 @@ COMMANDS = (
     Entry(
         "facts",
         "maas.cli.facts:cli",
-        "List what is true of a user (`maas facts USER`), and decide what is wrong, has ended or is always shown.",
+        "List what is true of a user (`maas facts USER`), decide what is wrong, has ended or is always shown, and find "
+        "it all again in the words.",
     ),
     Entry(
         "embed",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 import typer
 from typer.core import TyperGroup
 
+from maas.cli.fact_rebuild import rebuild
 from maas.cli.invocation import ACTOR, DATE_FORMATS, LOCAL_USER, User, in_zone, read_uuid, with_database
 from maas.cli.output import Table, show, write, write_json
 from maas.memory import facts
@@ -128,6 +129,9 @@ def merge(
         lambda db, _: facts.merge_names(db, user_id, one, other), command="facts merge", user_id=user_id
     )
     show(f"{merged} facts are about {one}")
+
+
+cli.command("rebuild", help="Find the facts of a user again in their words, and show what would change.")(rebuild)
 
 
 def _read_text(text: str, name: str, max_chars: int) -> str:

@@ -21,6 +21,7 @@ from shared.postgres import find_postgres
 
 if TYPE_CHECKING:
     from maas.agents.runtime import Toolbox
+    from maas.facts.rebuild import FactRebuild
     from maas.runs.replay import Replay
 
 Result = TypeVar("Result")
@@ -44,6 +45,10 @@ class Composition(Protocol):
     async def replay(
         self, db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None
     ) -> list[Replay]: ...
+
+    def open_fact_rebuild(
+        self, db: Database, settings: Settings, user_id: UUID, model: str | None
+    ) -> AbstractAsyncContextManager[FactRebuild]: ...
 
     def open_tools(self, db: Database, settings: Settings) -> AbstractAsyncContextManager[Toolbox]: ...
 

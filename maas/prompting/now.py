@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Literal
+from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
@@ -114,12 +115,13 @@ async def in_zone_of(run: Run, deps: Deps) -> Deps:
 async def zone_of(run: Run, deps: Deps) -> tzinfo:
     """The time zone that the profile of the run's user names, else MAAS_TIMEZONE."""
     if run.cache.zone is None:
-        run.cache.zone = await _read_zone(run, deps)
+        run.cache.zone = await zone_of_user(run.user_id, deps)
     return run.cache.zone
 
 
-async def _read_zone(run: Run, deps: Deps) -> tzinfo:
-    rows = await deps.db.grouped_rows(queries.user_timezones, run.user_id)
+async def zone_of_user(user_id: UUID, deps: Deps) -> tzinfo:
+    """The time zone that the profile of a user names, else MAAS_TIMEZONE."""
+    rows = await deps.db.grouped_rows(queries.user_timezones, user_id)
     if rows and (name := rows[0]["timezone"]) is not None:
         try:
             return ZoneInfo(name)

@@ -26,6 +26,20 @@ create or replace function maas.maas_write_facts(p_items jsonb) returns void lan
 $$;
 comment on function maas.maas_write_facts is 'Writes the facts of exchanges whose summaries are written';
 
+create or replace function maas.maas_rebuild_facts(
+  p_user uuid, p_gone uuid[], p_facts jsonb, p_actor text default null)
+returns void language plpgsql as $$
+begin
+  perform maas.maas_lock_memory(p_user);
+  delete from maas.facts f where f.user_id = p_user and f.id = any(p_gone) and f.origin <> 'person';
+  perform maas.maas_write_facts(jsonb_build_array(jsonb_build_object('user_id', p_user, 'facts', p_facts)));
+  perform maas.maas_write_audit('fact', p_user, null, jsonb_build_object(
+    'verdict', 'rebuilt', 'gone', cardinality(p_gone), 'new', jsonb_array_length(p_facts)), p_actor);
+end
+$$;
+comment on function maas.maas_rebuild_facts is
+  'Puts facts that were found again in the place of others that nobody entered; p_facts as for maas_write_facts';
+
 create or replace function maas.maas_facts(
   p_user uuid, p_known timestamptz default 'infinity', p_attributes text[] default null)
 returns table (id uuid, statement text, subject text, attribute text, kind text, said_by text, said_at timestamptz,

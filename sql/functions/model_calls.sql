@@ -58,7 +58,7 @@ returns void language sql security definer set search_path = pg_catalog, pg_temp
     set tokens = token_usage.tokens + excluded.tokens, price = token_usage.price + excluded.price
 $$;
 comment on function maas.maas_add_usage is
-  'Counts model calls that belong to no run, those of the Compactor, among what their user has used today';
+  'Counts model calls that belong to no run, of the Compactor and of rebuilt facts, among what their user used today';
 
 create or replace function maas.maas_price(
   p_provider text, p_model text, p_in int, p_cached int, p_out int, p_images int default 0)

@@ -39,3 +39,15 @@ select run_id, log_id, fact_id from maas.maas_correct_fact($1, $2, $3, $4, $5);
 
 -- name: merge_fact_names  -- $1 user, $2 name, $3 the name that it is the same as
 select maas.maas_merge_fact_names($1, $2, $3);
+
+-- name: archived_messages  -- $1 user; one conversation after another
+select id, message_type, content, speaker, conversation, occurred_at, origins
+from maas.raw_logs where user_id = $1 and is_remembered and archived_at is not null
+order by conversation, occurred_at, seq;
+
+-- name: found_facts  -- $1 user; those that no person entered
+select id, statement, subject, attribute, kind, change, depends_on, raw_log_ids, origin
+from maas.facts where user_id = $1 and origin <> 'person' order by said_at, seq;
+
+-- name: rebuild_facts  -- $1 user, $2 facts that go, $3 facts that come, $4 actor
+select maas.maas_rebuild_facts($1, $2, $3, $4);
