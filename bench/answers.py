@@ -45,6 +45,7 @@ from shared.models.calls import complete
 BUILTIN = "extractive:builtin"
 SAMPLE = 40  # questions, where no number is given
 WINDOW_TOKENS = 100_000
+ROLES = ("analyzer", "assembler", "responder", "archivist")
 WAYS = ("MaaS", "full history", "no memory")
 ASK = "insert into pipeline_runs (user_id, user_query, is_remembered) values ($1, $2, false) returning id"
 SEEN = """
@@ -213,8 +214,10 @@ class Bench:
 
 
 def models_of(model: str, roles: str) -> dict[str, str]:
-    """Settings: this model plays these roles, or all; every MAAS_ variable that is set holds, too."""
+    """Settings: this model plays these roles, or all; every MAAS_ variable that is set holds, too. Raises MaasError."""
     named = [role.strip() for role in roles.split(",") if role.strip()]
+    if unknown := [role for role in named if role not in ROLES]:
+        raise MaasError("bad_parameter", f"--roles: there is no role {unknown[0]}; roles are {', '.join(ROLES)}")
     chosen = {f"MAAS_{role.upper()}_MODEL": model for role in named} if named else {"MAAS_MODEL": model}
     patient = (
         {f"MAAS_{role}_TIMEOUT": f"{BUDGET_S:.0f}" for role in ("RESPONDER", "ATTEMPT")} if model != BUILTIN else {}

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from maas.agents.optional_slots import OptionalMode
-from maas.agents.slots import Slot, declared
+from maas.agents.slot import Slot
+from maas.agents.slots import declared
 from maas.conversations.language import Spoken
 from shared.errors import MaasError
 

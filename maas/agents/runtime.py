@@ -31,8 +31,8 @@ from maas.engine.stages import Deps, Prompt
 from maas.prompting.variants import MAIN
 from maas.runs.debug_info import debug_log
 from maas.tools.ledger import CallLog
-from maas.tools.mcp_client import McpServer
 from maas.tools.mcp_client.naming import check_names, is_named, names_without_prefix
+from maas.tools.mcp_client.servers import McpServer
 from maas.tools.openers import BoundOpener, OpenDomains
 from maas.tools.tool import Mode, ToolContext, Toolset
 from maas.user_secrets import UserSecrets

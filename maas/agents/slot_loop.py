@@ -10,7 +10,7 @@ from maas.agents.answer_context import AnswerContext
 from maas.agents.answer_language import in_own_language
 from maas.agents.definition import Definition
 from maas.agents.forbidden_words import without_forbidden_words
-from maas.agents.optional_slots import OPTIONAL_QUESTIONS
+from maas.agents.optional_tool import OPTIONAL_QUESTIONS
 from maas.agents.slot_step import SlotStep, agent_of, dialogue_tools
 from maas.agents.tool_loop import NO_WORDS, LoopResult, ResponderModel, final_text, result_message, tell
 from maas.runs.debug_info import debug_log

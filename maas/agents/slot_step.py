@@ -11,7 +11,7 @@ from maas.agents import photo_slot
 from maas.agents.answer_context import AnswerContext
 from maas.agents.collector import Collector
 from maas.agents.definition import Agent, Definition
-from maas.agents.optional_slots import OPTIONAL_QUESTIONS
+from maas.agents.optional_tool import OPTIONAL_QUESTIONS
 from maas.agents.photo_slot import KEEP_PHOTO, NEW_PHOTO
 from maas.agents.slots import SlotSession
 from maas.agents.tool_loop import ResponderModel, fenced_json, final_text

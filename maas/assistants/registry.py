@@ -21,7 +21,7 @@ from maas.engine.stages import Deps
 from maas.plugins import VARIABLE, Plugin, active, events_of_plugins, installed
 from maas.prompting.prompts import read_prompts
 from maas.settings import Settings
-from maas.tools.mcp_client import McpServer, read_servers
+from maas.tools.mcp_client.servers import McpServer, read_servers
 from maas.tools.openers import Opener
 from maas.tools.schema import wrong_tool
 from maas.tools.tool import Tool, Toolset

@@ -30,7 +30,7 @@ from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
 from maas.settings import Settings, load_settings
 from maas.settings.models import ROLES, attempt_setting
 from maas.settings.variables import unknown_settings
-from maas.tools.mcp_client import McpServer
+from maas.tools.mcp_client.servers import McpServer
 from maas.tools.tool import Toolset
 from shared import log
 from shared.db import Database, open_database

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from maas.http.route import Route
+from maas.http.route import Route
 
 EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
 REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {

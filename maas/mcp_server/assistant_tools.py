@@ -12,8 +12,9 @@ from mcp_types import Tool, ToolAnnotations
 
 from maas.client.calls import ApiCall, Operation
 from maas.client.users import Users
+from maas.mcp_server.context import McpContext, ReportProgress
 from maas.mcp_server.schemas import DEFAULT_WAIT_S, GetRunInput, RunOutput
-from maas.mcp_server.tools import McpContext, ReportProgress, get_run
+from maas.mcp_server.tools import get_run
 
 HOW_TO_APPROVE = (
     "It changes nothing before the user approves it. Show the user the call as it is. It is approved with "

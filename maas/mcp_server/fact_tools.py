@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maas.client.calls import Operation
 from maas.client.facts import read_facts
 from maas.client.messages import isoformat
 from maas.client.users import Users
+from maas.mcp_server.context import McpContext, ReportProgress
 from maas.mcp_server.schemas import DecideFactInput, DecideFactOutput, FactItem, FactsOutput, ListFactsInput
-
-if TYPE_CHECKING:
-    from maas.mcp_server.tools import McpContext, ReportProgress
 
 
 async def list_facts(context: McpContext, args: ListFactsInput, user: str, _: ReportProgress | None) -> FactsOutput:

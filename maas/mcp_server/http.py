@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Send
 from maas.client.client import AsyncMaaS
 from maas.client.http import TIMEOUT_S, AsyncHttpTransport
 from maas.client.users import Users
+from maas.mcp_server.context import McpContext, Rights
 from maas.mcp_server.server import build_server
-from maas.mcp_server.tools import McpContext, Rights
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_QUEUED_MESSAGES = 16  # parts of a response sent ahead of their reader; then the application waits

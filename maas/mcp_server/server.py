@@ -24,8 +24,9 @@ from pydantic import ValidationError
 from maas.client.client import AsyncMaaS
 from maas.client.results import ClientError, Forbidden
 from maas.mcp_server.assistant_tools import AssistantTools, ToolResult
+from maas.mcp_server.context import McpContext, Rights
 from maas.mcp_server.schemas import ToolOutput, output_schema
-from maas.mcp_server.tools import TOOLS, McpContext, MemoryTool, Rights, get_caller
+from maas.mcp_server.tools import TOOLS, MemoryTool, get_caller
 from shared.errors import problems_of
 
 INSTRUCTIONS = (

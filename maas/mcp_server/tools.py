@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from maas.client import calls
 from maas.client.calls import END_STATUSES, ApiCall, Operation
 from maas.client.client import AsyncMaaS
-from maas.client.results import ClientError, Forbidden, InvalidRequest, NotFound, Unavailable
+from maas.client.results import ClientError, Forbidden, Unavailable
 from maas.client.users import Users
+from maas.mcp_server.context import McpContext, ReportProgress
 from maas.mcp_server.fact_tools import decide_fact, list_facts
 from maas.mcp_server.schemas import (
     MAX_MEMORY_IDS,
@@ -45,100 +45,11 @@ from maas.mcp_server.schemas import (
 STATUSES = ("NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED")
 LONG_POLL_S = 20.0
 EARLY_REPLY_S = 0.1  # a reply that comes so much earlier than the long poll ends is from a stopping server
-ReportProgress = Callable[[float, float, str], Awaitable[None]]  # progress, total, message
-
-
-@dataclass(frozen=True, slots=True)
-class Rights:
-    """The user and the scopes of a caller.
-
-    `user` is None if each tool call has to name one; `scopes` is None if only the HTTP API knows them.
-    `header_user` is named by the request beside the user of the key, and must be the same user.
-    """
-
-    user: str | None
-    scopes: frozenset[str] | None
-    header_user: str | None = None
-
-    def allow(self, scope: str) -> bool:
-        return self.scopes is None or not self.scopes.isdisjoint({scope, "admin"})
-
-
-@dataclass(frozen=True, slots=True)
-class McpContext:
-    """The client and the rights of one caller; `rights` may ask the HTTP API for them."""
-
-    client: AsyncMaaS
-    rights: Callable[[], Awaitable[Rights]]
-
-    async def authorize(self, scope: str, user_id: str | None) -> str:
-        """The user whom a tool call is for; `user_id` is its argument. Raises Forbidden, InvalidRequest, NotFound."""
-        rights = await self.rights()
-        if not rights.allow(scope):
-            raise Forbidden("forbidden", f"this requires a key with the scope {scope}")
-        if rights.user is None:
-            if user_id is None:
-                raise InvalidRequest("invalid_request", "user_id is required: say whose memory it is")
-            return user_id
-        for name in (rights.header_user, user_id):
-            if name and not await self.client.run(_is_same_user(self.client.users, rights.user, name)):
-                raise NotFound("not_found", f"there is no user {name}")
-        return rights.user
-
-    async def get_run(self, run_id: UUID, user: str, wait_s: float = 0.0) -> dict[str, Any]:
-        """A run of the user, at its end or after `wait_s` seconds. Raises NotFound, also for another user's run."""
-        return await self.client.run(_get_run(self.client.users, run_id, user, wait_s))
-
-    async def list_memories(self, user: str, limit: int, before: str | None) -> dict[str, Any]:
-        """A page of the summaries of the user, newest first."""
-        return await self.client.run(_list_memories(self.client.users, user, limit, before))
-
-    async def get_sources(self, memory_id: UUID, user: str) -> list[dict[str, Any]]:
-        """The messages that a memory of the user was made from. Raises NotFound, also for another user's memory."""
-        return await self.client.run(_get_sources(self.client.users, memory_id, user))
 
 
 def get_caller(_: Users) -> Operation[dict[str, Any]]:
     """The user and the scopes of the key."""
     return dict((yield ApiCall(method="GET", path="/v1/caller")).json)
-
-
-def _get_run(users: Users, run_id: UUID, user: str, wait_s: float) -> Operation[dict[str, Any]]:
-    not_found = f"there is no run {run_id}"
-    owner = yield from _find_owner(users, user, not_found)
-    run = (yield calls.get_run(str(run_id), wait_s)).json
-    if UUID(run["user_id"]) != owner:
-        raise NotFound("not_found", not_found)
-    return dict(run)
-
-
-def _list_memories(users: Users, user: str, limit: int, before: str | None) -> Operation[dict[str, Any]]:
-    owner = yield from users.find(user)
-    if owner is None:
-        return {"results": [], "next": None}
-    params = {"user_id": str(owner), "limit": limit} | ({"before": before} if before else {})
-    return dict((yield ApiCall(method="GET", path="/v1/memories", params=params)).json)
-
-
-def _get_sources(users: Users, memory_id: UUID, user: str) -> Operation[list[dict[str, Any]]]:
-    owner = yield from _find_owner(users, user, f"there is no memory {memory_id}")
-    path, params = f"/v1/memories/{memory_id}/sources", {"user_id": str(owner)}
-    return list((yield ApiCall(method="GET", path=path, params=params)).json["results"])
-
-
-def _is_same_user(users: Users, name: str, other: str) -> Operation[bool]:
-    """Whether two names stand for one user."""
-    if name == other:
-        return True
-    user = yield from users.find(other)
-    return user is not None and user == (yield from users.find(name))
-
-
-def _find_owner(users: Users, user: str, not_found: str) -> Operation[UUID]:
-    owner = yield from users.find(user)
-    if owner is None:
-        raise NotFound("not_found", not_found)
-    return owner
 
 
 RunTool = Callable[[McpContext, Any, str, ReportProgress | None], Awaitable[ToolOutput]]  # Any: the tool's input

@@ -22,7 +22,7 @@ from werkzeug import Request, Response
 from bench.processes import children_of
 from maas.agents.runtime import Toolbox
 from maas.tools.calls import ToolDoubt, ToolFailure
-from maas.tools.mcp_client import read_servers
+from maas.tools.mcp_client.servers import read_servers
 from maas.tools.tool import ToolContext, Toolset
 from tests.http_server import HTTPServer
 from tests.polling import NotWithin, apoll, poll

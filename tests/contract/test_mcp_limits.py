@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from maas.tools.calls import ToolDoubt
-from maas.tools.mcp_client import MAX_REPLY_BYTES
+from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES
 from tests.contract.test_mcp import SELF, TIMEOUT_S, again, call, opened
 from tests.lying_mcp import REPLIES, LyingServer, lying_server
 from tests.polling import apoll

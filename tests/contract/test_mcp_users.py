@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 
 from maas.agents.runtime import Toolbox
 from maas.tools.calls import ToolDoubt, ToolFailure
-from maas.tools.mcp_client import read_servers
+from maas.tools.mcp_client.servers import read_servers
 from maas.tools.mcp_client.user_connections import MAX_OPENING
 from maas.tools.tool import ToolContext, Toolset
 from maas.user_secrets import UserSecrets

@@ -23,8 +23,8 @@ from maas.cli.invocation import LOCAL_USER
 from maas.engine.stages import Deps
 from maas.memory.ranking import WEIGHTS
 from maas.settings import load_settings
-from maas.tools.mcp_client import read_servers
 from maas.tools.mcp_client.naming import names_without_prefix
+from maas.tools.mcp_client.servers import read_servers
 from maas.tools.tool import Toolset
 from tests.aimock import FOLDER, missing
 from tests.polling import poll

@@ -8,6 +8,7 @@ from pytest_httpserver import HTTPServer
 from bench.answers import BUILTIN, Answer, history_of, models_of, sample_of, summary_of
 from bench.conversations import Conversation
 from bench.judging import Graded, f1_of, grade, is_correct, reference_of, rules_for
+from shared.errors import MaasError
 from shared.models.openai import OpenAIModel
 from tests.model_server import ModelServer
 
@@ -117,6 +118,8 @@ def test_a_table_says_how_sure_it_is() -> None:
 
 
 def test_a_model_may_play_some_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MaasError, match="no role final_responder"):
+        models_of("openai:q", "final_responder")
     assert models_of("openai:q", "responder")["MAAS_MODEL"] == BUILTIN
     assert models_of("openai:q", "responder")["MAAS_RESPONDER_MODEL"] == "openai:q"
     monkeypatch.setenv("MAAS_PAYLOAD_TOKENS", "900")

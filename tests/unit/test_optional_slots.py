@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.optional_slots import OPTIONAL_QUESTIONS, Choice, OptionalMode, OptionalSlots, offer_question
-from maas.agents.slots import Slot, SlotSession
+from maas.agents.optional_slots import OptionalMode, OptionalSlots, offer_question
+from maas.agents.optional_tool import OPTIONAL_QUESTIONS, Choice
+from maas.agents.slot import Slot
+from maas.agents.slots import SlotSession
 from maas.tools.calls import ToolFailure, ToolResult, refused, succeeded
 from maas.tools.tool import ToolContext
 from shared.models import ToolCall

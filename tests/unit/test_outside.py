@@ -14,7 +14,7 @@ from maas.assistants.corporate.lightrag_client import LIGHTRAG_LIMITS, STATE_LIM
 from maas.channels.telegram.client import TELEGRAM_LIMITS
 from maas.cli.up import MAX_HEALTH_BYTES
 from maas.knowledge.reader import MAX_OUTPUT_BYTES
-from maas.tools.mcp_client import MAX_REPLY_BYTES
+from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES
 from shared.bounded_http import (
     CONTAINER_BYTES,
     MAX_EVENT_BYTES,

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from maas.cli.up import without_keys
 from maas.settings import load_settings
-from maas.tools.mcp_client import McpServer
 from maas.tools.mcp_client.program import UNPRIVILEGED_ID, program_of
+from maas.tools.mcp_client.servers import McpServer
 from server import drop_keys
 
 ROOT = Path(__file__).resolve().parents[2]

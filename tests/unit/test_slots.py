@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.slots import MAX_VALUE_CHARS, Slot, declared, merge, mirror, missing, state_block
+from maas.agents.slot import MAX_VALUE_CHARS, Slot
+from maas.agents.slots import declared, merge, mirror, missing, state_block
 from shared.errors import MaasError
 
 STYLE = Slot("style", "Style", "Which style?", allowed=("anime", "3D", "Акварель"))

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, StringConstraints
 
 from maas.agents.collector import SlotField, Texts
-from maas.agents.slots import MAX_VALUE_CHARS, SlotSession
+from maas.agents.slot import MAX_VALUE_CHARS
+from maas.agents.slots import SlotSession
 from maas.assistants.corporate import queries
 from maas.assistants.corporate.user_tools import REQUIRED, UserArguments, check_user
 from maas.engine.run import LostRun

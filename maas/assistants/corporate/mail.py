@@ -8,7 +8,7 @@ from uuid import UUID
 
 from maas.assistants.corporate.settings import CorporateSettings
 from maas.settings import Settings
-from maas.tools.mcp_client import McpServer, read_servers
+from maas.tools.mcp_client.servers import McpServer, read_servers
 from maas.tools.wording import Phrase, Wording
 from maas.user_secrets import UserSecrets
 from shared.log import hide

@@ -26,10 +26,11 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
 
 from maas.tools.calls import ToolDoubt, ToolFailure
-from maas.tools.mcp_client import MAX_REPLY_BYTES, CallRemote, McpServer, content_data, convert_tools
 from maas.tools.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress
 from maas.tools.mcp_client.pipes import open_pipes
 from maas.tools.mcp_client.program import program_of
+from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES, CallRemote, content_data, convert_tools
+from maas.tools.mcp_client.servers import McpServer
 from maas.tools.mcp_client.streams import ClosingStream
 from maas.tools.tool import Tool
 from shared.json import map_texts

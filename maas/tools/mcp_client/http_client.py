@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import anyio
 import httpx2
 
-from maas.tools.mcp_client import MAX_REPLY_BYTES
+from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES
 from shared.bounded_http import Allowance, Hook, ReplyTooLarge, ask_uncompressed, count_bytes, is_event_stream
 
 REFUSED_CODE = -32_098  # our own, of a response with one of REFUSED_STATUSES

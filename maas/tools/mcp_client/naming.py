@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
+from maas.tools.mcp_client.servers import McpServer, bad_setting
 from maas.tools.tool import SEPARATOR, Toolset
-from shared.errors import MaasError
 
-if TYPE_CHECKING:
-    from maas.tools.mcp_client import McpServer
-
-SETTING = "MAAS_MCP_SERVERS"
 MAX_TOOL_NAME_CHARS = 64
 _HASH_CHARS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -77,7 +72,3 @@ def check_names(own: Toolset, servers: Sequence[McpServer]) -> None:
                     f"server {server.name!r} without prefix: {name!r} is also the name of {other}; rename it in `names`"
                 )
             taken[name] = f"a tool of the server {server.name}"
-
-
-def bad_setting(message: str) -> MaasError:
-    return MaasError("bad_setting", f"{SETTING}: {message}")

@@ -17,8 +17,8 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from maas.tools.mcp_client import MAX_REPLY_BYTES
 from maas.tools.mcp_client.program import Program
+from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES
 from shared.bounded_http import weigh
 
 FLUSH_TIMEOUT_S = 0.5  # for messages that were accepted, before the program's input is closed

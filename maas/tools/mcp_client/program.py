@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from maas.tools.mcp_client import McpServer
+if TYPE_CHECKING:  # as a program, it has no package around it
+    from maas.tools.mcp_client.servers import McpServer
+
 
 UNPRIVILEGED_ID = 61_100  # user and group of a program that root starts: systemd and Debian assign this id to nobody
 _PR_SET_NO_NEW_PRIVS = 38

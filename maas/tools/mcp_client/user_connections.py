@@ -19,8 +19,8 @@ import anyio
 import structlog
 
 from maas.tools.calls import ToolFailure
-from maas.tools.mcp_client import McpServer
 from maas.tools.mcp_client.connection import McpConnection, SessionLost, root_cause
+from maas.tools.mcp_client.servers import McpServer
 from maas.user_secrets import UserSecret, UserSecrets
 from shared.db import UNAVAILABLE
 from shared.errors import MaasError
