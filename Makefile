@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-benches := $(addprefix bench-,engine recall state answers stages ablation scale memory year models events access tools ads telegram web knowledge neighbours)
+benches := $(addprefix bench-,engine recall state absence answers stages ablation scale memory year models events access tools ads telegram web knowledge neighbours)
 .PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads emulate fuzz strangers bench $(benches) \
 	docs lock clean model-server ui wrk FORCE
 
@@ -12,7 +12,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 	[ "$$(basename "$${d%/bin}")" -ge 15 ] 2>/dev/null && [ -x "$$d/initdb" ] && echo "$$d" && break; done)
 
 # What another version of Postgres may change: SQL, and the flows that depend on it.
-on_installed := tests/sql $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py test_schema_page.py test_query_types.py)
+on_installed := tests/sql $(addprefix tests/assistants/ads/,test_schema.py test_query_plans.py) $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py test_schema_page.py test_query_types.py)
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 named = $(foreach name,MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))

@@ -16,11 +16,11 @@ from bench.command import prepare_output, run_command
 from bench.report import Figure, hold_gates, machine, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from maas.settings import load_settings
+from tests.channels.telegram.chats import Messenger, messenger
 from tests.chaos.telegram import rss_mb
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack
-from tests.telegram import Messenger, messenger
 
 MESSAGES, QUICK_MESSAGES = 600, 60
 PAUSE_S = 0.05  # between two messages

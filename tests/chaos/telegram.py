@@ -25,10 +25,10 @@ from bench.report import console, machine, print_table, write_json
 from maas.cli.up import prepare_database
 from shared.errors import MaasError
 from shared.postgres import acquire
+from tests.channels.telegram.chats import Messenger, messenger
 from tests.chaos.witness import statements
 from tests.polling import poll
 from tests.stack import Stack
-from tests.telegram import Messenger, messenger
 
 PUSHES_A_SECOND = 4
 STANDSTILL_S = 90.0

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from tests.programs import ROOT
-from tests.standins.running import standin
+from tests.standins.running import MODULES, standin
 from tests.standins.server import merged
 from tests.vendors import EVOLUTION, SECRET, SUBJECTS, Subject
 
@@ -22,7 +22,7 @@ def test_program(subject: Subject, tmp_path: Path) -> None:
     """It prints its URL in one line, and SIGTERM ends it."""
     fixture = tmp_path / "fixture.json"
     fixture.write_text(json.dumps(subject.fixture))
-    command = [sys.executable, "-m", f"tests.standins.{subject.kind}", "--port", "0", "--fixture", str(fixture)]
+    command = [sys.executable, "-m", MODULES[subject.kind], "--port", "0", "--fixture", str(fixture)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
         try:
             assert program.stdout is not None

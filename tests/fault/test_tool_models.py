@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.fault.test_stickers import Painter
+from tests.assistants.stickers.fault.test_crash import Painter
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from shared.postgres import EmbeddedPostgres
+from tests.assistants.stickers.test_dialogue import CONFIRM, FULL, PHOTO, Chat, update
 from tests.contract.dialects import GEMINI, OPENAI, Dialect
 from tests.contract.test_images import DRAWN
 from tests.contract.test_images import GEMINI as BANANA
@@ -19,7 +20,6 @@ from tests.contract.test_images import OPENAI as DALL_E
 from tests.databases import copy_of
 from tests.fault.test_actions import ask, finish
 from tests.fault.test_dialogues import settings
-from tests.flow.test_stickers import CONFIRM, FULL, PHOTO, Chat, update
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.scripted import ScriptedModel, Step

@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 import pytest
 from mcp import Client, MCPError
 
+from tests.assistants.ads.marketer import Marketer, marketer
+from tests.assistants.ads.test_tools_page import DANGEROUS
 from tests.flow.test_mcp_server import ASKING, READING, connected, program, text_of, url_of
-from tests.marketer import Marketer, marketer
 from tests.polling import apoll, poll
-from tests.unit.test_ads_tools_page import DANGEROUS
 
 
 @pytest.fixture(scope="module")

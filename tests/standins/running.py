@@ -16,6 +16,13 @@ from tests.polling import poll
 from tests.programs import ROOT, start
 
 Kind = Literal["facebook", "amocrm", "evolution", "telegram", "lightrag"]
+MODULES: dict[Kind, str] = {
+    "facebook": "tests.assistants.ads.standins.facebook",
+    "amocrm": "tests.assistants.ads.standins.amocrm",
+    "evolution": "tests.assistants.ads.standins.evolution",
+    "telegram": "tests.channels.telegram.standins.telegram",
+    "lightrag": "tests.assistants.corporate.standins.lightrag",
+}
 END_S = 5
 
 
@@ -68,7 +75,7 @@ def standin(kind: Kind, fixture: dict[str, Any] | Path | None = None, port: int 
             file.write_text(json.dumps(fixture, ensure_ascii=False))
         arguments = ["--port", str(port), *(["--fixture", str(file)] if file else [])]
         environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ.get("PATH", "")}
-        path = ROOT / "tests" / "standins" / f"{kind}.py"
+        path = ROOT / f"{MODULES[kind].replace('.', '/')}.py"
         program = start(path, *arguments, environment=environment, folder=ROOT, output=output, errors=errors)
 
         def url() -> str:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.shop import CRM_TOKEN, TOKEN
+from tests.assistants.ads.shop import CRM_TOKEN, TOKEN
 from tests.stack import Stack, maas
 from tests.standins.running import Running
 

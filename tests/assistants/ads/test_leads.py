@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.shop import NOW, Shop
+from tests.assistants.ads.shop import NOW, Shop
 from tests.standins.running import Running
 
 PERIODS = ("today", "yesterday", "last_7d", "last_14d", "last_30d", "last_90d", "last_6m", "last_12m", "all")

@@ -19,7 +19,7 @@ from maas.prompting.prompts import built_in_text
 from maas.tools.calls import ToolFailure, ToolResult, refused, succeeded
 from shared.models import ToolCall
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 SLOTS = [one.slot("en") for one in ASSISTANT.slots]
 FULL = {"style": "anime", "emotion": "happy", "pose": "hands up"}
 VALUES = st.one_of(st.none(), st.sampled_from(["", "  ", "null", "anime", "3D", "x" * 501, "a\nb"]))

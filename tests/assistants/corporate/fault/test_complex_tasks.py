@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.prompting.now import now_line
+from tests.assistants.corporate.office import DECOMPOSER, TASK, TASK_ARGUMENTS, Office, line
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import kill, lines
 from tests.model_server import ModelServer
-from tests.office import DECOMPOSER, TASK, TASK_ARGUMENTS, Office, line
 from tests.polling import poll
 from tests.stack import Stack
 

@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tests.assistants.corporate.office import ARGUMENTS, CLEAN_WORDS, PLANNER, TASK_ARGUMENTS, Office, line
 from tests.flow.test_access import bearer, new_key
 from tests.model_server import ModelServer
-from tests.office import ARGUMENTS, CLEAN_WORDS, PLANNER, TASK_ARGUMENTS, Office, line
 from tests.stack import Stack
 
 SUPERVISOR, COMPLEX = "/api/supervisor", "/api/complex-task"

@@ -15,7 +15,7 @@ from maas.tools.tool import Tool
 from tests.stack import ROOT
 
 PAGE = ROOT / "docs" / "ads.md"
-BEGIN, END = "<!-- tools: written by tests/unit/test_ads_tools_page.py -->\n", "<!-- /tools -->"
+BEGIN, END = "<!-- tools: written by tests/assistants/ads/test_tools_page.py -->\n", "<!-- /tools -->"
 DANGEROUS = {
     "pauseCampaign",
     "pauseAdSet",

@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 
 from shared import tokens
-from tests.marketer import ANALYST, CHOOSING, PHONE, SPEAKERS, TOKEN, Marketer, execute, marketer
+from tests.assistants.ads.marketer import ANALYST, CHOOSING, PHONE, SPEAKERS, TOKEN, Marketer, execute, marketer
+from tests.assistants.ads.test_definition import ROUTES
 from tests.stack import maas
-from tests.unit.test_ads_definition import ROUTES
 
 TOOLS = {
     "Покажи расходы за сегодня": "getSpendReport",

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+from tests.assistants.corporate.office import DECOMPOSER, PLANNER
 from tests.contract.test_mcp import listening
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
-from tests.office import DECOMPOSER, PLANNER
 from tests.polling import poll
 from tests.stack import Stack, free_port
 

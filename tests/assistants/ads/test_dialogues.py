@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tests.assistants.ads.marketer import CHOOSING, SPEAKERS, Marketer, execute, marketer
 from tests.fault.test_actions import finish
 from tests.flow.test_dialogues_page import Recorder
-from tests.marketer import CHOOSING, SPEAKERS, Marketer, execute, marketer
 from tests.stack import ROOT
 
 PAGE = ROOT / "docs" / "ads.md"
-BEGIN, END = "<!-- dialogues: written by tests/flow/test_ads_dialogues.py -->\n\n", "\n<!-- /dialogues -->"
+BEGIN, END = "<!-- dialogues: written by tests/assistants/ads/test_dialogues.py -->\n\n", "\n<!-- /dialogues -->"
 CONFIRM = [("confirm_pending", "{}")]
 CONTEXT = {"integrations", "user_specs", "brain_actions", "directions", "ad_account_status"}
 SHOWN = ("leads", "qualified_leads_crm", "crm_qualification_rate", "qualified_leads_engaged", "verification")

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.marketer import CRM_TOKEN, FACEBOOK, JID, OTHER_JID, TOKEN, WHATSAPP_KEY, Marketer, marketer
+from tests.assistants.ads.marketer import CRM_TOKEN, FACEBOOK, JID, OTHER_JID, TOKEN, WHATSAPP_KEY, Marketer, marketer
 from tests.polling import poll
 from tests.stack import ROOT, maas
 from tests.standins.running import Running, standin

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from shared.postgres import EmbeddedPostgres
-from tests.colleague import ANSWERS, Calls, Colleague, colleague
+from tests.assistants.corporate.colleague import ANSWERS, Calls, Colleague, colleague
 from tests.databases import copy_of
 from tests.polling import poll
 from tests.stack import ROOT, maas

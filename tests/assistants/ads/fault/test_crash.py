@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from uuid import uuid4
 
-from tests.marketer import execute, marketer
+from tests.assistants.ads.marketer import execute, marketer
 from tests.polling import poll
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from maas.assistants.ads.toolset import make_tools
 from maas.tools.tool import Toolset
-from tests.shop import TOKEN, Shop
+from tests.assistants.ads.shop import TOKEN, Shop
 from tests.standins.running import Running
 
 TARGETING = {"geo_locations": {"countries": ["KZ"]}}

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from maas.tools.tool import Mode
-from tests.shop import TOKEN, Connection, Shop
+from tests.assistants.ads.shop import TOKEN, Connection, Shop
 from tests.standins.running import Running
 
 ADS = (

@@ -11,10 +11,10 @@ import pytest
 
 from maas.prompting.now import now_line
 from maas.tools.waiting_actions import MARK
+from tests.assistants.corporate.office import CLEAN_WORDS, PLANNER, PLANNING, TASK, Office, line
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import kill, lines
 from tests.model_server import ModelServer
-from tests.office import CLEAN_WORDS, PLANNER, PLANNING, TASK, Office, line
 from tests.polling import poll
 from tests.stack import Stack
 

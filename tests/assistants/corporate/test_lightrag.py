@@ -25,7 +25,7 @@ from maas.assistants.corporate.lightrag_client import (
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
 from shared.vendors.service import Limits
-from tests.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
+from tests.assistants.corporate.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
 from tests.standins.running import Running, standin
 from tests.vendors import LIMITS
 

@@ -15,18 +15,18 @@ import httpx2
 import pytest
 from PIL import Image
 
+from tests.assistants.ads.marketer import FACEBOOK, Marketer, execute, marketer
+from tests.assistants.stickers.test_dialogue import CONFIRM, FULL, PHOTO, update
+from tests.channels.telegram.chats import BOT, TOKEN, Messenger, messenger
 from tests.contract.dialects import GEMINI
 from tests.contract.test_images import DRAWN
 from tests.contract.test_images import GEMINI as BANANA
-from tests.flow.test_stickers import CONFIRM, FULL, PHOTO, update
 from tests.http_server import HTTPServer
-from tests.marketer import FACEBOOK, Marketer, execute, marketer
 from tests.model_server import ModelServer
 from tests.pictures import picture
 from tests.polling import poll
 from tests.scripted import ScriptedModel
 from tests.stack import Stack, free_port, maas
-from tests.telegram import BOT, TOKEN, Messenger, messenger
 
 RED, BLUE = (
     {"path": f"photos/{colour}.png", "content": base64.b64encode(picture(colour=colour)).decode()}

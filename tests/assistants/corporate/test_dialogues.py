@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from maas.prompting.now import now_line
-from tests.colleague import ANSWERS, Colleague, colleague
+from tests.assistants.corporate.colleague import ANSWERS, Colleague, colleague
 from tests.polling import poll
 
 OPENING = ["getCurrentUserInfo", "checkInterviewStatus"]

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.marketer import JID, OTHER_JID, Marketer, execute, marketer
+from tests.assistants.ads.marketer import JID, OTHER_JID, Marketer, execute, marketer
 from tests.polling import poll
 
 ANALYST = "разбираешь переписку"

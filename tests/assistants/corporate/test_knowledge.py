@@ -28,7 +28,7 @@ from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, open_database
 from shared.models import ToolCall
 from shared.vendors.service import Limits
-from tests.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
+from tests.assistants.corporate.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
 from tests.programs import run_maas
 from tests.standins.running import Running, standin
 

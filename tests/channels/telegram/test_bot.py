@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.channels.telegram.chats import BOT, NAME, TOKEN, Messenger, messenger
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
-from tests.telegram import BOT, NAME, TOKEN, Messenger, messenger
 
 CHATS = itertools.count(1000)
 CODE = "print('" + "x" * 40 + "')"

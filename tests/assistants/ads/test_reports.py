@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.shop import NOW, Shop
+from tests.assistants.ads.shop import NOW, Shop
 from tests.standins.running import Running
 
 UNRELATED = {"name": "custom", "date_from": "2026-11-01", "date_to": "2026-11-15", "timezone": "Asia/Almaty"}
