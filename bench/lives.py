@@ -34,8 +34,8 @@ class Said:
 class Asked:
     """A question at the end of the year, or about an earlier day.
 
-    A context is right if it holds `shows`, on a line that also holds one of `beside` where there are any; if it holds
-    none of `hides`; and if every line with one of `past` says that this is past. `is_absent`: nothing was said of it.
+    A context is right if it holds `shows` or one of `beside`, other forms of it; if it holds none of `hides`; and if
+    every line with one of `past` says that this is past. `is_absent`: nothing was said of it.
     """
 
     kind: Kind
@@ -97,7 +97,7 @@ class _Maker:
             for number, (value, day) in enumerate(zip(values, days, strict=True)):
                 self._say(said if number == 0 else moved, day, **{key: value[0], f"{key}_to": value[1]})
             past = tuple(form for value in values[:2] for form in value)
-            now = Asked("tracking", "", values[2][0], past=past)
+            now = Asked("tracking", "", values[2][0], (values[2][1],), past=past)
             for question in self._texts["ask"][place]:
                 self._ask(now, question)
             months = ((1, 3), (5, 7), (9, 11))

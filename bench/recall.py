@@ -92,7 +92,6 @@ async def measure(
     for conversation in conversations:
         families.setdefault(conversation.family, Family([])).conversations.append(conversation)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embeddings.embedding_model}
     async with (
         open_database(dsn, 4, "maas bench") as db,
         open_query_embedder(db, open_embedder(settings), QUESTION_TIMEOUT) as questions,
@@ -100,11 +99,26 @@ async def measure(
         if settings.embeddings.embedding_model != NO_EMBEDDING_MODEL and questions is None:
             raise MaasError("no_vectors", f"vectors need pgvector: {PGVECTOR_HINT}")
         with Progress(*columns, console=notes) as progress:
-            with Processes(folder, dsn, settings, **environment) as processes:
-                await _remember(db, folder, families, processes, progress)
-                if questions is not None:
-                    await _embed(db, questions.model, processes, progress)
+            await remember(db, folder, dsn, settings, families, progress, questions, MAAS_ARCHIVIST_MODEL=model)
             return await _ask(db, questions, families, progress), families
+
+
+async def remember(
+    db: Database,
+    folder: Path,
+    dsn: str,
+    settings: Settings,
+    families: dict[str, Family],
+    progress: Progress,
+    questions: QueryEmbedder | None,
+    **environment: str,
+) -> None:
+    """Import, archive and embed conversations by an orchestrator with these settings."""
+    environment = {"MAAS_EMBEDDING_MODEL": settings.embeddings.embedding_model} | environment
+    with Processes(folder, dsn, settings, **environment) as processes:
+        await _remember(db, folder, families, processes, progress)
+        if questions is not None:
+            await _embed(db, questions.model, processes, progress)
 
 
 async def _remember(

@@ -925,7 +925,7 @@ class FindFactsRow(TypedDict):
     place: int | Any
     matches: int | Any
 
-find_facts: Query[FindFactsRow, pg.uuid, pg.text, pg.timestamptz, pg.int4]
+find_facts: Query[FindFactsRow, pg.uuid, pg.text, pg.timestamptz, pg.int4, pg.array[pg.text]]
 
 class SearchFactsRow(TypedDict):
     id: UUID | Any

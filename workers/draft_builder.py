@@ -11,6 +11,7 @@ import asyncpg
 import structlog
 
 from maas import queries
+from maas.builtin_model.responder import asks
 from maas.engine.drafts import MARKS_RULE, Draft, Payload
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
@@ -20,6 +21,7 @@ from maas.memory.excerpts import asks_again
 from maas.memory.facts import HEADING as FACTS_HEADING
 from maas.memory.facts import Known, read_known
 from maas.memory.health import MemoryReason
+from maas.memory.known_context import may_answer
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.origins import Origin, foreign, merged
 from maas.memory.query import SearchFilter
@@ -30,6 +32,7 @@ from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import Hit, gather_evidence, is_search_failure
 from maas.prompting.now import in_zone_of
 from maas.prompting.prompts import payload_limit, prompt_language, read_profile, read_prompts, read_role_name, role_text
+from maas.prompting.trimming import NEAREST
 from maas.runs.client_context import ClientContext, read_client_context, without_known_messages
 from shared import tokens
 from shared.marks import number_line
@@ -75,7 +78,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if analysis.get("needs_context") and chosen.get("lsm_record_id"):
         focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
     search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
-    context = await _search(run, deps, search_room, [*known, *sources.shown, *facts.unused], facts.outdated)
+    context, is_found = await _search(run, deps, search_room, [*known, *sources.shown], facts)
+    if context.lines and not is_found:
+        focus.append(NEAREST)
     for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
         origins = merged(hit.origins for hit in hits)
         focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}, origins))
@@ -190,9 +195,11 @@ async def _summary_lines(
 
 
 async def _search(
-    run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID], outdated: Mapping[UUID, str]
-) -> MemoryContext:
-    """Return what memory holds on the query, without what is `shown`; nothing where the search fails.
+    run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID], facts: Known
+) -> tuple[MemoryContext, bool]:
+    """Return what memory holds on the query, without what is `shown`, and whether something of it may answer it.
+
+    Nothing is returned where the search fails.
 
     Where the Analyzer's model asked for no memory, only messages that answer the query are returned.
     """
@@ -208,25 +215,26 @@ async def _search(
             only = frozenset(one.id for one in (await Relevance.of(db, evidence)).answers(rank(evidence)))
         if only is not None and not only:
             run.log.memory_reasons |= evidence.reasons
-            return MemoryContext((), ())
+            return MemoryContext((), ()), True
         context = await build_context(
             db,
             run.user_id,
             run.user_query,
             max_tokens,
             filters=filters,
-            exclude=frozenset(shown),
+            exclude=frozenset(shown) | facts.unused,
             only=only,
             evidence=evidence,
-            outdated=outdated,
+            outdated=facts.outdated,
         )
+        is_found = not asks(run.user_query) or may_answer(evidence, facts)
     except asyncpg.PostgresError as error:
         if not is_search_failure(error):
             raise
         log.error("search_failed", cause=repr(error))
-        context = MemoryContext((), (), frozenset({MemoryReason.SEARCH_FAILED}))
+        context, is_found = MemoryContext((), (), frozenset({MemoryReason.SEARCH_FAILED})), True
     run.log.memory_reasons |= context.reasons
-    return context
+    return context, is_found
 
 
 def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: ClientContext) -> Draft:

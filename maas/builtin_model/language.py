@@ -117,6 +117,7 @@ class Phrases:
 
     opening: str
     results_heading: str
+    nearest_heading: str
     no_result: str
     advice: str
     noted: str
@@ -132,6 +133,7 @@ PHRASES: dict[Language, Phrases] = {
     "ru": Phrases(
         opening="Отвечает встроенная модель MaaS: она не рассуждает, а только цитирует память.",
         results_heading="Вот что нашлось:",
+        nearest_heading="Ближайшее, что в ней есть:",
         no_result="В памяти нет ответа на этот вопрос.",
         advice="Чтобы получать связные ответы, подключите модель, например MAAS_MODEL=openai:gpt-4o.",
         noted="Сообщение сохранено в памяти.",
@@ -145,6 +147,7 @@ PHRASES: dict[Language, Phrases] = {
     "en": Phrases(
         opening="This is the built-in model of MaaS: it does not reason, it only quotes memory.",
         results_heading="Here is what I found:",
+        nearest_heading="The nearest that it holds:",
         no_result="Memory holds no answer to this question.",
         advice="For real answers connect a model, for instance MAAS_MODEL=openai:gpt-4o.",
         noted="Your message is kept in memory.",

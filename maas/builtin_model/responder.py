@@ -21,7 +21,7 @@ from maas.builtin_model.language import (
     words,
 )
 from maas.memory.facts import HEADING as KNOWN
-from maas.prompting.trimming import FOUND
+from maas.prompting.trimming import FOUND, NEAREST
 from shared.text import one_line, sentences, shorten, unescape
 
 _LINE = re.compile(
@@ -87,14 +87,22 @@ def respond(inputs: Mapping[str, Any]) -> str:
     phrases = PHRASES[language(query)]
     if is_small_talk(query):
         return phrases.greeting
-    quotes = best_lines(query, parse(inputs.get("memory", ())))
-    is_question = bool(_ASKS.search(query))
+    memory = inputs.get("memory", ())
+    quotes = best_lines(query, parse(memory))
+    is_question = asks(query)
     lines = [phrases.opening] if is_question else [phrases.opening, phrases.noted]
-    if quotes:
+    if quotes and is_question and NEAREST in memory:
+        lines += [phrases.no_result, phrases.nearest_heading, *(_quote(line, phrases) for line in quotes)]
+    elif quotes:
         lines += [phrases.results_heading, *(_quote(line, phrases) for line in quotes)]
     elif is_question:
         lines += [phrases.no_result, phrases.advice]
     return "\n".join(lines)
+
+
+def asks(query: str) -> bool:
+    """Whether a message of the user asks for something."""
+    return bool(_ASKS.search(query))
 
 
 def parse(memory: Sequence[str]) -> list[MemoryLine]:

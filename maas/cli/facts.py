@@ -144,7 +144,7 @@ def _read_text(text: str, name: str, max_chars: int) -> str:
 def _to_json(fact: Fact) -> dict[str, Any]:
     """Everything about a fact, under the names that the HTTP API has."""
     names = {"statement": "fact", "subject": "about"}
-    hidden = ("attribute", "matches", "period")
+    hidden = ("attribute", "matches", "period", "is_asked")
     fields = {names.get(name, name): _plain(value) for name, value in asdict(fact).items() if name not in hidden}
     return fields | {"origins": [origin.to_json() for origin in fact.origins]}
 

@@ -58,7 +58,21 @@ _DAY = (
 _I = r"(?i:I)"
 _MOVED = "(?:moved (?:back |over )?to|relocated to|settled in|settled down in)"
 _RECENTLY = r"(?: (?:just|recently|finally|now))?"
+_HOME_IN = rf"(?:place|flat|apartment|house|home|studio|room) in {_PLACE}{_TAIL}"
+_DWELLING = rf"an? (?:\w+ )?{_HOME_IN}"
+_KEYS = r"(?i:got|picked up|collected|received) the keys (?:to|of|for) (?:my|our|the)"
+_CONTRACT = r"(?:(?i:I)(?:['’]ve| have)?(?: just| finally)? )?(?i:signed) (?:the|my|an?)"
 
+SENTENCES = (  # whole, because their second half says what the first one means
+    pattern(
+        "state",
+        "work",
+        rf"{_CONTRACT} (?:\w+ )?contract with {_PLACE}(?:,| and| -)(?: and| so)? "
+        r"(?:I (?:begin|start)|starting) .{1,40}",
+        "begins",
+    ),
+    pattern("state", "work", rf"{_CONTRACT} (?:employment|job|work) contract with {_PLACE}{_TAIL}", "begins"),
+)
 PATTERNS = (
     pattern("identity", "name", rf"(?i:my (?:full )?name is|my name's|call me) {_NAME}"),
     pattern("identity", "birthday", rf"(?i:my birthday(?: is|'s)) {_DAY}"),
@@ -74,6 +88,16 @@ PATTERNS = (
     ),
     pattern("state", "residence", rf"(?i:my home|our home|home) is (?:now )?(?:in )?{_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"(?i:I|we)(?:['’]ve| have)?{_RECENTLY} {_MOVED} {_PLACE}{_TAIL}", "begins"),
+    pattern(
+        "state", "residence", rf"(?i:I|we)(?:['’]ve| have) (?:been living|lived) in {_PLACE} (?:for|since) .{{1,40}}"
+    ),
+    pattern("state", "residence", rf"(?i:I rent|I['’]m renting|I am renting|we rent|we['’]re renting) {_DWELLING}"),
+    pattern(
+        "state",
+        "residence",
+        rf"(?i:(?:I|we)(?:['’]ve| have)?{_RECENTLY} )?{_KEYS} (?:new |own |first )*{_HOME_IN}",
+        "begins",
+    ),
     pattern("state", "residence", rf"(?i:I) (?:no longer live|don['’]t live) in {_PLACE}{_TAIL}", "ends"),
     pattern("state", "residence", rf"{_WHO} (?:now |currently )?lives in {_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"{_WHO}(?: has)?{_RECENTLY} {_MOVED} {_PLACE}{_TAIL}", "begins"),

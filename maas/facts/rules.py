@@ -24,6 +24,7 @@ MAX_SENTENCE_CHARS, MAX_STATEMENT_CHARS, MAX_NAME_CHARS = 400, 200, 100
 MAX_FACTS = 12  # of one message
 MAX_VALUE_WORDS, MAX_STATEMENT_WORDS = 3, 8  # that tell one thing that is liked, or one statement, from another
 _NOTE = re.compile(r"(?:remember|запомни)\s*:\s*", re.IGNORECASE)
+_END = " .!…"
 _LANGUAGES = {"en": english, "ru": russian}
 
 
@@ -51,14 +52,16 @@ def find_facts(text: str) -> list[FoundFact]:
         known = _LANGUAGES[language(flat)]
         if known.UNSURE.search(flat):
             continue
-        for clause in _clauses(flat, known.JOINTS, known.FILLERS):
-            for fact in _facts(clause, known.PATTERNS, known.DEPENDENT):
-                found.setdefault((fact.subject, fact.attribute), fact)
+        facts = list(_facts(flat.rstrip(_END), known.SENTENCES, known.DEPENDENT))
+        for clause in () if facts else _clauses(flat, known.JOINTS, known.FILLERS):
+            facts += _facts(clause, known.PATTERNS, known.DEPENDENT)
+        for fact in facts:
+            found.setdefault((fact.subject, fact.attribute), fact)
     return list(found.values())[:MAX_FACTS]
 
 
 def _clauses(sentence: str, joints: re.Pattern[str], fillers: re.Pattern[str]) -> Iterator[str]:
-    for part in joints.split(sentence.rstrip(" .!…")):
+    for part in joints.split(sentence.rstrip(_END)):
         clause = part.strip()
         if (opening := fillers.match(clause)) is not None:
             clause = clause[opening.end() :]

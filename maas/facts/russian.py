@@ -48,7 +48,19 @@ _NO_THING = (
 _THING = rf"(?!(?:{_NO_THING})\b)(?P<value>[\w-]+(?: [\w-]+){{0,4}})"
 _DAY = r"(?P<value>\d{1,2}(?:-?го)? [а-яё]+(?: \d{4}(?: года)?)?|\d{1,2}\.\d{1,2}(?:\.\d{2,4})?|\d{4}-\d\d-\d\d)"
 _JOB = r"(?!(?:днём|днем|вечером|утром|ночью|целым|каждый)\b)(?P<value>[а-яё-]+(?:ом|ем|ём|ой|ей|ью))"
+_DWELLING = r"(?:\w+ )?(?:квартиру|комнату|дом|студию|жиль[её])"
+_KEYS = r"(?i:получил[аи]?|забрал[аи]?) ключи от (?:(?:нов|наш|сво|мо)\w+ )*(?:квартиры|комнаты|дома|студии|жилья)"
+_CONTRACT = rf"{_I}{_NOW}(?:(?i:сегодня|вчера) )?(?i:подписал[а]?)"
 
+SENTENCES = (  # whole, because their second half says what the first one means
+    pattern(
+        "state",
+        "work",
+        rf"{_CONTRACT} (?:договор|контракт) (?:во?|со?) {_PLACE},? (?:и )?(?:выхожу|начинаю|приступаю) .{{1,40}}",
+        "begins",
+    ),
+    pattern("state", "work", rf"{_CONTRACT} трудовой (?:договор|контракт) (?:во?|со?) {_PLACE}{_TAIL}", "begins"),
+)
 PATTERNS = (
     pattern("identity", "name", rf"(?i:меня зовут|моё имя|мое имя|зовите меня|зови меня) {_NAME}"),
     pattern(
@@ -73,6 +85,10 @@ PATTERNS = (
         "begins",
     ),
     pattern("state", "residence", rf"(?i:(?:мой )?дом(?: у меня)?(?: теперь)?(?: —| -)?) (?:во?|на) {_PLACE}{_TAIL}"),
+    pattern(
+        "state", "residence", rf"{_WE}{_NOW}(?i:снима(?:ю|ем)|аренду(?:ю|ем)) {_DWELLING} (?:во?|на) {_PLACE}{_TAIL}"
+    ),
+    pattern("state", "residence", rf"{_WE}{_NOW}{_KEYS} (?:во?|на) {_PLACE}{_TAIL}", "begins"),
     pattern("state", "residence", rf"{_I}(?i:больше не живу) (?:во?|на) {_PLACE}{_TAIL}", "ends"),
     pattern("state", "residence", rf"{_WHO} {_NOW}(?:живёт|живет) (?:во?|на) {_PLACE}{_TAIL}"),
     pattern("state", "residence", rf"{_WHO} {_NOW}переехал[аи]? (?:жить )?(?:во?|на) {_PLACE}{_TAIL}", "begins"),

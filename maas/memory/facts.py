@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
 from typing import Any, Literal, get_args
 from uuid import UUID
 
 from maas import queries
 from maas.memory.dates import local
+from maas.memory.fact_questions import FactQuestion
 from maas.memory.origins import Origin, foreign, mark_of
 from maas.memory.query import SearchFilter
 from shared import tokens
@@ -26,6 +27,8 @@ HELD: tuple[State, ...] = ("true", "uncertain")
 NEWEST = 40  # facts that a card may show although they share no word with the question
 MAX_FOUND = 3  # among the results of a search
 KINDS_FIRST = ("identity", "relation", "state")  # what a card shows first of these
+ASKED = 0.95  # confidence in a fact that says what a question asks for
+MOST = 0.7  # of the words of a question: two of three may only ask for a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Fact:
 
     `since` is the day when it was replaced, ended, or became uncertain. `replaces` and `replaced_by` are the facts
     before and after it. `raw_log_ids` are its messages. Where a search found it, `matches` is how many words of the
-    question it shares, and `period` the week in which it was said last.
+    question it shares, `period` the week in which it was said last, and `is_asked` that it says what is asked for.
     """
 
     id: UUID
@@ -58,6 +61,7 @@ class Fact:
     is_pinned: bool
     matches: int = 0
     period: str = ""
+    is_asked: bool = False
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Fact:
@@ -70,7 +74,10 @@ async def find_facts(
     db: Database, user_id: UUID, question: str, as_of: datetime | None = None, newest: int = NEWEST
 ) -> list[Fact]:
     """The facts that a prompt about `question` may show, replaced ones too: without order."""
-    return [Fact.from_row(row) for row in await db.rows(queries.find_facts, user_id, question, as_of, newest)]
+    asked = FactQuestion.of(question)
+    rows = await db.rows(queries.find_facts, user_id, question, as_of, newest, sorted(asked.attributes))
+    found = [Fact.from_row(row) for row in rows]
+    return [replace(one, is_asked=asked.asks_for(one.subject, one.attribute, one.kind)) for one in found]
 
 
 async def list_facts(
@@ -157,8 +164,11 @@ class Known:
     unused: frozenset[UUID] = frozenset()
 
     def confidence(self, terms: int) -> float:
-        """How likely a line answers a question of so many terms: the greatest share of them that one has."""
-        return max((min(one.fact.matches / terms, 1.0) for one in self.lines), default=0.0) if terms else 0.0
+        """How likely a line answers a question of so many terms: it says what is asked for, or has most of them."""
+        if any(one.fact.is_asked for one in self.lines):
+            return ASKED
+        share = max((min(one.fact.matches / terms, 1.0) for one in self.lines), default=0.0) if terms else 0.0
+        return share if share >= MOST else share / 2
 
     def besides(self, shown: Collection[UUID]) -> tuple[CardLine, ...]:
         """The lines that say more than these messages; a fact that holds and always did stands there already."""
@@ -225,8 +235,14 @@ def _is_shown(fact: Fact) -> bool:
     return fact.state in HELD or (fact.state == "ended" and fact.replaced_by is None and fact.matches > 0)
 
 
-def _rank(fact: Fact) -> tuple[bool, int, bool, float]:
-    return not fact.is_pinned, -fact.matches, fact.kind not in KINDS_FIRST, -fact.last_said_at.timestamp()
+def _rank(fact: Fact) -> tuple[bool, bool, int, bool, float]:
+    return (
+        not fact.is_pinned,
+        not fact.is_asked,
+        -fact.matches,
+        fact.kind not in KINDS_FIRST,
+        -fact.last_said_at.timestamp(),
+    )
 
 
 def _line(fact: Fact, former: Fact | None, zone: tzinfo) -> str:

@@ -8,8 +8,8 @@ from uuid import UUID
 from maas.memory.context import FENCE_CLOSE, FENCE_OPEN, MemoryContext, build_context
 from maas.memory.facts import HEADING, CardLine, Known, read_known
 from maas.memory.query import NO_FILTER, SearchFilter
-from maas.memory.ranking import rank
-from maas.memory.relevance import FOUND, Relevance
+from maas.memory.ranking import Evidence, rank
+from maas.memory.relevance import FOUND, UNLIKELY, confidence, form_of
 from maas.memory.search import gather_evidence
 from shared import tokens
 from shared.db import Database
@@ -73,5 +73,14 @@ async def build_known_context(
         evidence=evidence,
         outdated=known.outdated,
     )
-    confidence = (await Relevance.of(db, evidence)).confidence(rank(evidence, limit=MAX_RANKED))
-    return KnownContext(known, said, round(max(confidence, known.confidence(len(evidence.terms))), 3))
+    return KnownContext(known, said, round(_confidence(evidence, known), 3))
+
+
+def may_answer(evidence: Evidence, known: Known) -> bool:
+    """Whether something in memory may answer the query of this evidence; true of a request for general knowledge."""
+    return form_of(evidence.query.text) == "general" or _confidence(evidence, known) >= UNLIKELY
+
+
+def _confidence(evidence: Evidence, known: Known) -> float:
+    said = confidence(evidence, rank(evidence, limit=MAX_RANKED))
+    return max(said, known.confidence(len(evidence.terms)))

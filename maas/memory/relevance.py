@@ -6,6 +6,7 @@ instruction or a translation needs nearly all of it, because its words occur in 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,11 @@ Form = Literal["personal", "plain", "general"]
 MIN_COVERAGE: dict[Form, float] = {"personal": 0.15, "plain": 0.4, "general": 0.6}
 MIN_OWN_COVERAGE = 0.15  # of the message itself: its neighbours alone do not make it an answer
 MIN_NAMED_COVERAGE = 0.05  # of a message that holds a name of the query
-FOUND, NOT_FOUND = 0.5, 0.49  # the least confidence in an answer, and the most without one
+FOUND = 0.5  # the least confidence in an answer
+UNLIKELY = 0.25  # below it a prompt says so: of questions that memory answers, one in a hundred
+BY_WORDS = (10.0, 0.0, -3.8)  # of the best coverage, of the best score, and a constant: fitted to what bench.absence
+BY_MEANING = (6.4, 4.4, -5.1)  # writes, much the same whichever set is left out
+_ASKING = frozenset(("call", "name", "зовут", "зва", "имен", "им", "кличк"))  # lexemes that only ask for a name
 MAX_NAMES = 16
 _GENERAL = re.compile(
     r"\W*(?:(?:please|can you|could you|пожалуйста|можешь)\W+)?(?:"
@@ -61,6 +66,26 @@ def names_in(query: str) -> list[str]:
     return list(dict.fromkeys(found))[:MAX_NAMES]
 
 
+def confidence(evidence: Evidence, messages: Sequence[RankedMessage]) -> float:
+    """Return how likely one of these messages answers the query, 0 to 1, as a logistic curve of its best signs."""
+    asking = sum(1 << bit for bit, term in enumerate(evidence.terms) if term in _ASKING)
+    weights = [0.0 if asking >> bit & 1 else weight for bit, weight in enumerate(evidence.term_weights)]
+    if asking and any(weights):
+        total = sum(weights)
+        shares = [
+            min(sum(weight for bit, weight in enumerate(weights) if one.mask >> bit & 1) / total, one.coverage)
+            for one in messages
+        ]
+    else:
+        shares = [one.coverage for one in messages]
+    best = max(shares, default=0.0)
+    if not best:
+        return 0.0
+    nearest = 0.0 if evidence.similarity is None else max(one.score for one in messages)
+    coverage, score, constant = BY_WORDS if evidence.similarity is None else BY_MEANING
+    return 1 / (1 + math.exp(-(coverage * best + score * nearest + constant)))
+
+
 @dataclass(frozen=True, slots=True)
 class Relevance:
     """What a message must hold to answer one query: a share of its weight, or one of the terms in `names` (a mask)."""
@@ -87,14 +112,6 @@ class Relevance:
         if message.mask & self.names and message.coverage >= MIN_NAMED_COVERAGE:
             return True
         return message.coverage >= self.min_coverage and message.own_coverage >= MIN_OWN_COVERAGE
-
-    def confidence(self, messages: Sequence[RankedMessage]) -> float:
-        """Return how likely one of these messages answers the query, 0 to 1: FOUND or more where one holds enough."""
-        return max(map(self._confidence, messages), default=0.0)
-
-    def _confidence(self, message: RankedMessage) -> float:
-        share = message.coverage / (message.coverage + self.min_coverage)
-        return max(share, FOUND) if self.is_met(message) else min(share, NOT_FOUND)
 
     def answers(self, messages: Sequence[RankedMessage]) -> list[RankedMessage]:
         """Return the messages that answer the query, in their order."""

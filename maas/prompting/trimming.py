@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from shared import tokens
 
 RECENT, FOUND = "Recent messages:", "Remembered:"  # headings of memory: the newest messages, the search results
+NEAREST = "No message answers this question for certain; these are the nearest:"  # a line above search results
 MIN_CUT_TOKENS = 20  # a line that would be cut to less is left out
 _HALF_ENTITY = re.compile("&[a-z]{0,3}$")
 

@@ -119,7 +119,8 @@ comment on function maas.maas_facts is
   'true, uncertain (what it rests on has changed), replaced, ended, corrected, wrong or unused, and since when';
 
 create or replace function maas.maas_find_facts(
-  p_user uuid, p_question text, p_known timestamptz default 'infinity', p_limit int default 40)
+  p_user uuid, p_question text, p_known timestamptz default 'infinity', p_limit int default 40,
+  p_attributes text[] default '{}')
 returns table (id uuid, statement text, subject text, attribute text, kind text, said_by text, said_at timestamptz,
   last_said_at timestamptz, true_from date, true_until date, raw_log_ids uuid[], origin text, origins jsonb,
   created_at timestamptz, state text, since date, replaced_by uuid, replaces uuid, is_pinned boolean, place int,
@@ -142,6 +143,8 @@ language sql stable as $$
      where f.user_id = p_user and q.terms <> '{}' and f.tsv @@ q.query order by f.said_at desc limit 2 * p_limit)
     union
     (select f.attribute from maas.facts f where f.user_id = p_user order by f.said_at desc limit p_limit)
+    union
+    (select a.name from unnest(p_attributes) a(name))
   ), related as materialized (
     select attribute from wanted
     union
@@ -152,7 +155,8 @@ language sql stable as $$
   from maas.maas_facts(p_user, p_known, array(select attribute from related)) f cross join question q
 $$;
 comment on function maas.maas_find_facts is
-  'The facts that a prompt may show for a question: pinned ones, those that share words with it, and the newest; '
+  'The facts that a prompt may show for a question: pinned ones, those that share words with it, those of the '
+  'attributes that it asks for, and the newest; '
   'matches: how many words of the question it has';
 
 create or replace function maas.maas_decide_fact(p_user uuid, p_fact uuid, p_verdict text, p_actor text default null)

@@ -14,11 +14,12 @@ where ($3::text[] is null or f.state = any($3)) and ($4::text is null or exists 
   and ($5::timestamptz is null or (f.created_at, f.id) < ($5, $6::uuid))
 order by f.created_at desc, f.id desc limit $7;
 
--- name: find_facts  -- $1 user, $2 question, $3 known at or null, $4 how many of the newest beside those that match
+-- name: find_facts  -- $1 user, $2 question, $3 known at or null, $4 how many of the newest beside those that match,
+-- $5 attributes that the question asks for
 select f.id, f.statement, f.subject, f.attribute, f.kind, f.said_by, f.said_at, f.last_said_at, f.true_from,
   f.true_until, f.raw_log_ids, f.origin, f.origins, f.created_at, f.state, f.since, f.replaced_by, f.replaces,
   f.is_pinned, f.place, f.matches
-from maas.maas_find_facts($1, $2, coalesce($3, 'infinity'::timestamptz), $4) f;
+from maas.maas_find_facts($1, $2, coalesce($3, 'infinity'::timestamptz), $4, $5) f;
 
 -- name: search_facts  -- $1 user, $2 question, $3 known at or null, $4 said since or null, $5 said before or null,
 -- $6 how many; those that hold and have half of the words of the question, most of them first

@@ -48,7 +48,7 @@ NOTED_OTHERWISE = {
     "users add",
 }
 CALL_OVER_HTTP = {"mcp"}
-WITHOUT_OPTION = {"facts list"}  # which take the user as an argument
+WITHOUT_OPTION = {"facts list", "facts rebuild"}  # which take the user as an argument
 LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, and a call of it
     "ask": ("I like tea.",),
     "chat": (),
@@ -65,6 +65,7 @@ LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, 
     "facts list": (),
     "facts decide": (str(NOBODY), "wrong"),
     "facts correct": (str(NOBODY), "I like tea."),
+    "facts rebuild": (),
     "facts merge": ("sister", "Anna"),
     "ads account add": ("--name", "Shop"),
     "ads account list": (),

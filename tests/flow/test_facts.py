@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
+from maas.builtin_model.language import PHRASES
 from maas.engine.drafts import Draft
+from maas.prompting.trimming import NEAREST
 from tests.stack import Stack
 
 
@@ -138,3 +140,17 @@ def test_an_export_takes_facts_and_decisions_along(stack: Stack, user: UUID) -> 
     assert oslo["id"] != known["I live in Oslo."]["id"] and oslo["origins"] == [
         {"kind": "import", "name": "export", "domain": None, "id": None}
     ]
+
+
+def test_an_answer_says_that_memory_holds_none(stack: Stack, user: UUID) -> None:
+    """The nearest messages are shown as such, to a model and by the built-in one; a fact that is asked for answers."""
+    texts = ("We have just moved to Bergen!", "My neighbour is called Tom.", "The museum was closed on Monday.")
+    asked = "Which blood type does my neighbour have, and which shoe size?"
+    run_id = ask(stack, user, *texts, *(f"It rained on day {number}." for number in range(8)), asked)
+    lines = focus(stack, run_id)
+    assert NEAREST in lines and any("Tom" in line for line in lines[lines.index(NEAREST) :])
+    answer = stack.rows("select final_answer from pipeline_runs where id = %s", run_id)[0]["final_answer"]
+    assert PHRASES["en"].no_result in answer and PHRASES["en"].nearest_heading in answer and "Tom" in answer
+    assert NEAREST not in focus(stack, ask(stack, user, "Where do I live?"))
+    known = post(stack, "/v1/context", user_id=str(user), query="In which town is my home?")
+    assert known["found"] and known["confidence"] >= 0.9 and "Bergen" in known["context"]

@@ -19,6 +19,7 @@ from maas.engine.drafts import Draft, Payload
 from maas.engine.run import ClaimCache, Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
+from maas.prompting.trimming import NEAREST
 from maas.settings import load_settings
 from maas.settings.models import ROLES
 from shared import tokens
@@ -144,7 +145,7 @@ async def test_draft_builder_alone(deps: Deps) -> None:
     await imported(deps, run, *(f"Alma said {n} things." for n in range(6)))
     draft = await drafted(run, deps)
     assert [line[-9:] for line in draft.recent] == [f"{n} things." for n in (2, 3, 4, 5)]
-    assert len(draft.focus) == 2
+    assert draft.focus[0] == NEAREST and len(draft.focus) == 3, "none of them says where she lives"
     assert run.log.calls == []
     run = replace(run, analysis={"needs_context": False})
     assert (await drafted(run, deps)).focus == ()

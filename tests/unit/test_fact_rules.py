@@ -17,6 +17,13 @@ SAID = {
     "I no longer live in Oslo.": [("I no longer live in Oslo.", "user", "residence", "ends")],
     "My sister Anna lives in Trondheim": [("My sister Anna lives in Trondheim.", "Anna", "residence", "states")],
     "My sister lives in Bergen": [("My sister lives in Bergen.", "sister", "residence", "states")],
+    "Got the keys to our new place in Turin today.": [
+        ("Got the keys to our new place in Turin today.", "user", "residence", "begins")
+    ],
+    "I rent a small flat in Porto, it is cheap": [("I rent a small flat in Porto.", "user", "residence", "states")],
+    "I've signed the contract with Quarry Lane, and I start on Monday.": [
+        ("I've signed the contract with Quarry Lane, and I start on Monday.", "user", "work", "begins")
+    ],
     "I quit my job.": [("I quit my job.", "user", "work", "ends")],
     "I've joined Equinor": [("I've joined Equinor.", "user", "work", "begins")],
     "My boss is Karin": [("My boss is Karin.", "user", "boss", "states")],
@@ -38,6 +45,13 @@ SAID = {
     "Мою сестру зовут Анна": [("Мою сестру зовут Анна.", "user", "сестр:анн", "states")],
     "Моя сестра Анна живёт в Твери": [("Моя сестра Анна живёт в Твери.", "Анна", "residence", "states")],
     "Я переехала в Берген": [("Я переехала в Берген.", "user", "residence", "begins")],
+    "Получили ключи от новой квартиры в Туле.": [
+        ("Получили ключи от новой квартиры в Туле.", "user", "residence", "begins")
+    ],
+    "Снимаю квартиру в Туле, дёшево": [("Снимаю квартиру в Туле.", "user", "residence", "states")],
+    "Подписала договор в «Граните», выхожу в понедельник": [
+        ("Подписала договор в «Граните», выхожу в понедельник.", "user", "work", "begins")
+    ],
     "Роман переехал в Самару": [("Роман переехал в Самару.", "Роман", "residence", "begins")],
     "Теперь работаю в «Ромашке».": [("Теперь работаю в «Ромашке».", "user", "work", "states")],
     "Я больше не ем мясо": [("Я больше не ем мясо.", "user", "eats:мяс", "ends")],
@@ -46,6 +60,10 @@ SAID = {
     "мне 34 года": [("Мне 34 года.", "user", "age", "states")],
 }
 NOT_SAID = [
+    "I got the keys to my car in Oslo.",
+    "Signed the contract with the plumber, he begins on Monday.",
+    "I signed a contract with Acme.",
+    "Подписал договор с Ростелекомом.",
     "Do I live in Oslo?",
     "If I lived in Paris I would be happy.",
     "I live in constant fear.",

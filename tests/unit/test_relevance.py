@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -9,8 +10,9 @@ import pytest
 
 from maas.memory.dates import named_moment, read_dates
 from maas.memory.query import scope_of
-from maas.memory.ranking import RankedMessage
-from maas.memory.relevance import Form, Relevance, form_of, names_in
+from maas.memory.ranking import Evidence, RankedMessage
+from maas.memory.relevance import FOUND, UNLIKELY, Form, Relevance, confidence, form_of, names_in
+from tests.unit.test_ranking import evidence
 
 FORMS: dict[Form, str] = {
     "general": "How do I reverse a list in Python?|Explain what an index is.|Translate 'good morning' into French.|"
@@ -90,3 +92,24 @@ def test_a_date_is_as_old_as_it_is(query: str, days_ago: int, scope: str) -> Non
 def test_a_query_without_a_date_names_no_moment() -> None:
     now = datetime.now(UTC)
     assert named_moment(read_dates("What about the dentist?", now), now) is None
+
+
+def asking(**weights: float) -> Evidence:
+    """The evidence for a query of terms with these weights."""
+    return replace(evidence([]), terms=tuple(weights), term_weights=tuple(weights.values()))
+
+
+def test_confidence_grows_with_coverage() -> None:
+    asked = asking(grandmoth=4.0, fish=3.0)
+    found = [confidence(asked, [message(share, share)]) for share in (0.0, 0.2, 0.38, 0.6, 1.0)]
+    assert found == sorted(found) and found[0] == 0.0
+    assert found[1] < UNLIKELY < found[2] == pytest.approx(FOUND) and found[4] > 0.99
+    assert confidence(asked, []) == 0.0
+
+
+def test_words_that_only_ask_for_a_name_are_no_answer() -> None:
+    """`What is my grandmother called?` is not answered by what the neighbour is called."""
+    asked = asking(grandmoth=4.0, call=3.0)
+    assert confidence(asked, [message(0.43, 0.43, 2)]) == 0.0
+    assert confidence(asked, [message(0.57, 0.57, 1)]) > FOUND
+    assert confidence(asking(call=3.0), [message(1.0, 1.0, 1)]) > FOUND, "there is no other word"
