@@ -124,7 +124,7 @@ async def delete_memory(request: Request) -> Response:
 
 
 async def get_memory(request: Request) -> Response:
-    """Return one message or one summary."""
+    """Return one message, one summary or one fact."""
     row = await _read_memory(request)
     (memory,) = await _with_links(app_state(request).db, row["user_id"], [_from_row(row)])
     return json_response(memory)

@@ -115,7 +115,7 @@ async def list_memories(
 
 
 async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
-    """Return the summary or the message of this id, of this user if one is given. Raises MaasError('not_found')."""
+    """Return the summary, message or fact of this id, of this user if one is given. Raises MaasError('not_found')."""
     row = await db.row(queries.memory, memory_id)
     if row is None or user_id not in (None, row["user_id"]):
         raise MaasError("not_found", f"there is no memory {memory_id}")

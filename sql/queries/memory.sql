@@ -159,7 +159,7 @@ from maas.lsm_storage where user_id = $1 and not is_provisional
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
--- name: memory  -- $1 id: a summary or a message
+-- name: memory  -- $1 id: a summary, a message or a fact
 select 'summary' as kind, id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags,
   summary as memory, raw_log_ids, null::text as speaker, superseded_at, occurred_at, created_at, origins
 from maas.lsm_storage where id = $1 and not is_provisional
@@ -167,7 +167,11 @@ union all
 select 'turn', l.id, l.user_id, null, maas.maas_period(maas.maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content,
   array[l.id], coalesce(l.speaker, maas.maas_role(l.message_type)), null, l.occurred_at, l.created_at, l.origins
 from maas.raw_logs l left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id
-where l.id = $1;
+where l.id = $1
+union all
+select 'fact', f.id, f.user_id, null, maas.maas_period(maas.maas_day(f.said_at)), '{}', f.statement, f.raw_log_ids,
+  f.said_by, null, f.said_at, f.created_at, f.origins
+from maas.facts f where f.id = $1;
 
 -- name: corrections  -- $1 user, $2 ids of messages and summaries, $3 known at: of those that are corrected,
 -- or are corrections

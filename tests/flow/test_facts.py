@@ -118,6 +118,19 @@ def test_forgetting_by_a_fact(stack: Stack, user: UUID) -> None:
     assert stack.rows("select from raw_logs where run_id = %s and message_type = 'user_query'", run_id) == []
 
 
+def test_a_fact_is_read_as_a_memory(stack: Stack, user: UUID) -> None:
+    run_id = ask(stack, user, "My landlord is called Qzvorak.")
+    (fact,) = facts(stack, user).values()
+    path = f"/v1/memories/{fact['id']}"
+    found = stack.client.get(path, params={"user_id": str(user)})
+    assert found.status_code == 200, found.text
+    assert (found.json()["kind"], found.json()["memory"]) == ("fact", "My landlord is called Qzvorak.")
+    (message,) = stack.rows("select id from raw_logs where run_id = %s and message_type = 'user_query'", run_id)
+    sources = stack.client.get(f"{path}/sources", params={"user_id": str(user)}).json()["results"]
+    assert [one["id"] for one in sources] == [str(message["id"])]
+    assert stack.client.get(path, params={"user_id": str(uuid4())}).status_code == 404
+
+
 def test_what_is_not_remembered_is_no_fact(stack: Stack, user: UUID) -> None:
     insert = "insert into pipeline_runs (user_id, user_query, is_remembered) values (%s, %s, false) returning id"
     stack.wait_archived(stack.rows(insert, user, "I live in Oslo.")[0]["id"])
