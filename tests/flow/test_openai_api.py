@@ -319,12 +319,30 @@ def test_a_stream_ends_with_done_and_repeats_the_answer_word_for_word(stack: Sta
     assert "usage" not in json.loads(lines[-1])
 
 
+@pytest.mark.parametrize(
+    ("answered", "error", "code"),
+    [(400, openai.BadRequestError, "bad_request"), (404, openai.NotFoundError, "model_not_found")],
+)
+def test_a_provider_refuses_as_if_it_had_been_called(
+    stack: Stack, client: OpenAI, models: ModelServer, name: str, answered: int, error: type[Exception], code: str
+) -> None:
+    """The SDK raises the class that it raises without us, and asks once: MaaS has repeated the call itself."""
+    models.statuses["responder"] = answered
+    try:
+        with pytest.raises(error) as caught:
+            client.chat.completions.create(model="poet", user=name, messages=says("Fail."))
+    finally:
+        del models.statuses["responder"]
+    assert isinstance(caught.value, openai.APIStatusError)
+    assert (caught.value.status_code, caught.value.code) == (answered, code) and len(runs_of(stack, name)) == 1
+
+
 def test_a_run_that_fails_is_an_error_and_is_not_sent_again(
     stack: Stack, client: OpenAI, models: ModelServer, name: str
 ) -> None:
     models.statuses["responder"] = 401
     try:
-        with pytest.raises(openai.InternalServerError) as caught:
+        with pytest.raises(openai.AuthenticationError) as caught:
             client.chat.completions.create(model="poet", user=name, messages=says("Fail."))
         stream = client.chat.completions.create(model="poet", user=name, messages=says("Again."), stream=True)
         with pytest.raises(openai.APIError) as broken:
@@ -332,7 +350,7 @@ def test_a_run_that_fails_is_an_error_and_is_not_sent_again(
     finally:
         del models.statuses["responder"]
     first, second = runs_of(stack, name)
-    assert (caught.value.code, caught.value.type) == ("unauthorized", "server_error")
+    assert (caught.value.code, caught.value.type) == ("unauthorized", "authentication_error")
     assert str(first["id"]) in caught.value.message
     assert (broken.value.code, broken.value.message) == ("unauthorized", second["error_message"])
     assert second["error_message"] == f"final_responder: {MODEL_ERROR_MESSAGES['unauthorized']}"

@@ -167,6 +167,38 @@ async def test_an_answer_that_does_not_come(opened: Opener, connection: psycopg.
     assert int(full.value.response.headers["retry-after"]) >= 1
 
 
+@pytest.mark.parametrize(
+    ("code", "error", "status", "named"),
+    [
+        ("rate_limited", openai.RateLimitError, 429, "rate_limit_exceeded"),
+        ("unreachable", openai.InternalServerError, 503, "unreachable"),
+        ("too_slow", openai.InternalServerError, 504, "too_slow"),
+        ("filtered", openai.BadRequestError, 400, "content_filter"),
+        ("context_exceeded", openai.BadRequestError, 400, "context_length_exceeded"),
+        ("cancelled", openai.ConflictError, 409, "cancelled"),
+        ("bad_draft", openai.InternalServerError, 500, "bad_draft"),
+    ],
+)
+async def test_a_failed_run_is_an_error_of_its_kind_and_asked_once(
+    opened: Opener, connection: psycopg.Connection[DictRow], code: str, error: type[Exception], status: int, named: str
+) -> None:
+    fail = "update pipeline_runs set status = 'FAILED', error_code = %s, error_message = 'why', completed_at = now()"
+    async with opened(openai_wait=20) as client_of:
+        asking = asyncio.create_task(ask(client_of("for-ann").with_options(max_retries=2), None))
+        await apoll(lambda: _count_runs(connection) == 1, 10, "the run is there")
+        connection.execute(fail, (code,))
+        with pytest.raises(error) as caught:
+            await asking
+    assert isinstance(caught.value, openai.APIStatusError)
+    assert (caught.value.status_code, caught.value.code) == (status, named) and "why" in caught.value.message
+    assert _count_runs(connection) == 1
+
+
+def _count_runs(connection: psycopg.Connection[DictRow]) -> int:
+    (row,) = connection.execute("select count(*)::int as runs from pipeline_runs").fetchall()
+    return int(row["runs"])
+
+
 async def test_a_retry_of_the_client_joins_its_run(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
     """The SDK marks it. Another caller's, another question, or one asked again on purpose is a run of its own."""
     async with opened(openai_wait=20, user_queue_limit=50) as client_of:

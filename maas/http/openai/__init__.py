@@ -36,10 +36,28 @@ _CODES = {
     "unknown_assistant": "model_not_found",
     "queue_full": "rate_limit_exceeded",
     "query_too_long": "context_length_exceeded",
+    "context_exceeded": "context_length_exceeded",
+    "rate_limited": "rate_limit_exceeded",
+    "filtered": "content_filter",
+    "unknown_model": "model_not_found",
     "over_budget": "insufficient_quota",
     "quota_exceeded": "insufficient_quota",
 }
-_STATUS_OF_FAILED_RUN = {"query_too_long": 400, "cancelled": 409, "over_budget": 429}
+_STATUS_OF_FAILED_RUN = {  # those of a provider, as if the client had called it
+    "query_too_long": 400,
+    "context_exceeded": 400,
+    "bad_request": 400,
+    "filtered": 400,
+    "unauthorized": 401,
+    "unknown_model": 404,
+    "cancelled": 409,
+    "over_budget": 429,
+    "rate_limited": 429,
+    "provider_error": 503,
+    "unreachable": 503,
+    "timeout": 504,
+    "too_slow": 504,
+}
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
@@ -251,7 +269,7 @@ def openai_error_response(
     request: Request, status: int, error: OpenAIErrorDetail, headers: dict[str, str]
 ) -> JSONResponse:
     """Return an error; `x-should-retry` stops the SDK's own retries where each would insert and remember a new run."""
-    if status in (409, 500, 504):
+    if "x-should-retry" not in headers and status in (409, 500, 504):
         is_same_run = status == 504 and "idempotency-key" in request.headers  # a retry with a key gets the same run
         headers = headers | {"x-should-retry": "true" if is_same_run else "false"}
     return JSONResponse(OpenAIError(error=error).model_dump(), status, headers=headers | client_request_id(request))
