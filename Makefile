@@ -4,7 +4,7 @@
 .NOTPARALLEL:
 benches := $(addprefix bench-,engine recall state absence answers stages ablation scale memory year models events access tools ads telegram web knowledge neighbours)
 .PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads emulate fuzz strangers bench $(benches) \
-	docs lock clean model-server ui wrk FORCE
+	docs mutants lock clean model-server ui wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
@@ -15,7 +15,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 on_installed := tests/sql $(addprefix tests/assistants/ads/,test_schema.py test_query_plans.py) $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py test_schema_page.py test_query_types.py)
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
-named = $(foreach name,MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
+named = $(foreach name,MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY SEED COUNT RUNS USERS ATTEMPTS,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
 extra = awk '/^[a-z0-9]/ { on = /^($(1))(\[|==)/ } on' requirements-dev.lock > .venv/extra.txt && \
 	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
 
@@ -47,8 +47,7 @@ check: .venv/dev model-server ## Check lint, formatting, types, the direction of
 	@ui/check.sh
 
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
-	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json \
-		$(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(USERS),--users $(USERS))
+	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json $(named)
 chaos-tasks chaos-telegram: chaos-%: .venv/dev ## Kill processes while tasks are executed, or people write in Telegram: [TASKS=N] [CHATS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(if $(TASKS),--tasks $(TASKS)) $(if $(CHATS),--chats $(CHATS))
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
@@ -59,9 +58,10 @@ emulate: .venv/dev ## Play the scenarios of learning_agent/emulator: [MODEL=P:M]
 fuzz: .venv/dev ## Send malformed and hostile requests for ten minutes: [SEED=N] [FUZZ_SECONDS=600]
 	@mkdir -p out && .venv/bin/python -m tests.fuzz --out out/fuzz.json --seconds $(or $(FUZZ_SECONDS),600) $(if $(SEED),--seed $(SEED))
 strangers: .venv/dev ## Try 100,000 times to read another user's data: [SEED=N] [ATTEMPTS=N]
-	@mkdir -p out && .venv/bin/python -m tests.fuzz.strangers --out out/strangers.json \
-		$(if $(SEED),--seed $(SEED)) $(if $(ATTEMPTS),--attempts $(ATTEMPTS))
+	@mkdir -p out && .venv/bin/python -m tests.fuzz.strangers --out out/strangers.json $(named)
 
+mutants: .venv/dev .venv-mutants/made ## Change six core modules a little and count what the tests notice: [COUNT=60] [SEED=N]
+	@mkdir -p out && .venv/bin/python -m tests.mutants --out out/mutants.json $(named)
 docs: .venv-docs/made ## Build the documents as a site into out/docs; a broken link fails
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build
 
@@ -82,10 +82,10 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
 	@$(compile) --extra dev --extra anthropic -c requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers -c requirements.lock pyproject.toml --output-file requirements-peers.lock
-	@$(compile) --group docs --output-file requirements-docs.lock
+	@set -e; for group in docs mutants; do $(compile) --group $$group --output-file requirements-$$group.lock; done
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers .venv-docs out build *.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-peers .venv-docs .venv-mutants out build *.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
 	@rm -rf .import_linter_cache .hypothesis && find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
@@ -108,8 +108,8 @@ wrk:
 	@command -v wrk >/dev/null || [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null || { echo "Installing wrk"; \
 		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends wrk; } >/dev/null 2>&1 || true
 
-# What the engine is compared with, and what builds the documents, are installed in environments of their own.
-.venv-peers/made .venv-docs/made: .venv-%/made: .venv/made requirements-%.lock
+# What the engine is compared with, what builds the documents, and what changes modules, are installed in environments of their own.
+.venv-peers/made .venv-docs/made .venv-mutants/made: .venv-%/made: .venv/made requirements-%.lock
 	@echo "Installing requirements-$*.lock into .venv-$*" && rm -rf .venv-$* && .venv/bin/python -m venv .venv-$*
 	@if .venv-$*/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements-$*.lock; \
 	then touch $@; else rm -rf .venv-$*; echo "Left out: requirements-$*.lock could not be installed"; fi

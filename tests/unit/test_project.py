@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock", "requirements-docs.lock")
+LOCKS = tuple(f"requirements{name}.lock" for name in ("", "-dev", "-peers", "-docs", "-mutants"))
 ADMINISTRATORS = ("shared/postgres/",)  # it sets up a server: it may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -112,7 +112,7 @@ def test_dev_lock_holds_the_runtime_lock() -> None:
 
 
 def test_peers_run_on_the_libraries_of_the_runtime() -> None:
-    runtime, _, peers, _ = map(locked, LOCKS)
+    runtime, _, peers, *_ = map(locked, LOCKS)
     shared = runtime.keys() & peers.keys()
     assert {"asyncpg", "psycopg", "uvloop"} <= shared
     assert {name: peers[name] for name in shared} == {name: runtime[name] for name in shared}
@@ -163,7 +163,8 @@ def test_locks_satisfy_pyproject() -> None:
     project = whole["project"]
     extras = project["optional-dependencies"]
     optional = [*extras["dev"], *extras["anthropic"]]
-    wanted = (project["dependencies"], optional, extras["peers"], whole["dependency-groups"]["docs"])
+    groups = whole["dependency-groups"]
+    wanted = (project["dependencies"], optional, extras["peers"], groups["docs"], groups["mutants"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):
