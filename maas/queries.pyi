@@ -473,6 +473,7 @@ completion: Query[CompletionRow, pg.uuid]
 class AnsweringAssistantsRow(TypedDict):
     name: str
     updated_at: datetime
+    takes_photos: bool | Any
 
 answering_assistants: Query[AnsweringAssistantsRow, pg.text, pg.text]
 

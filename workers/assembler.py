@@ -12,12 +12,13 @@ from maas.engine.drafts import Draft, Payload
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.excerpts import question_stems, stems
+from maas.memory.health import MemoryReason
 from maas.prompt_rows import is_filled, row_name
 from maas.prompting.labels import make_labels, read_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of
 from maas.prompting.prompts import KEEP_NUMBERS, payload_limit, prompt_language, read_profile
-from maas.prompting.trimming import FOUND, RECENT, by_importance, condense, keep
+from maas.prompting.trimming import FOUND, MIN_CUT_TOKENS, RECENT, by_importance, condense, keep
 from shared import tokens
 from shared.json import json_object
 from shared.models import Message, Request
@@ -51,7 +52,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     memory = _memory_lines(draft)
     profile = await read_profile(deps.db, run.assistant, run.assistants_version)
     if profile == "off":
-        return Outcome(payload=_with_memory(empty, await offload(chars, _client_lines, draft, room)))
+        return Outcome(payload=_with_memory(empty, await _client_text(run, draft, room)))
     deps = deps if profile == "full" else with_builtin_model(deps)
     language = await prompt_language(deps, run.assistant, run.assistants_version)
     prompt = Prompt(row_name("Assembler", language), draft.instruction, draft.instruction_version)
@@ -59,7 +60,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     client = ""
     if draft.client_lines:
         needed = await offload(len(whole), tokens.count, whole)
-        client = await offload(chars, _client_lines, draft, max(room - needed, room // 2))
+        client = await _client_text(run, draft, max(room - needed, room // 2))
         room -= await offload(len(client), tokens.count, client)
     if deps.settings.answers.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
@@ -189,15 +190,28 @@ def _memory_lines(draft: Draft) -> list[str]:
     return lines
 
 
-def _client_lines(draft: Draft, room: int) -> str:
-    """Return the newest of the earlier messages sent by the client that fit, under a title, oldest first."""
+async def _client_text(run: Run, draft: Draft, room: int) -> str:
+    """The newest of the earlier messages sent by the client that fit, under a title; the run says if not all do."""
+    text, is_whole = await offload(draft.chars, _client_lines, draft, room)
+    if not is_whole:
+        run.log.memory_reasons.add(MemoryReason.CLIENT_MESSAGES_CUT)
+    return text
+
+
+def _client_lines(draft: Draft, room: int) -> tuple[str, bool]:
+    """Return them, oldest first, and whether that is all; of the first one that does not fit its beginning is kept."""
     lines: list[str] = []
     left = room - tokens.count(CLIENT_TITLE) - 2
     for line in reversed(draft.client_lines):
         if (cost := tokens.count(line) + 1) > left:
-            break
+            lines += [begun] if left >= MIN_CUT_TOKENS and (begun := tokens.fit(line, left - 1)) else []
+            return _under_title(lines), False
         lines.append(line)
         left -= cost
+    return _under_title(lines), True
+
+
+def _under_title(lines: Sequence[str]) -> str:
     return "\n".join((CLIENT_TITLE, *reversed(lines))) if lines else ""
 
 

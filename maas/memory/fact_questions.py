@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from maas.memory.query import MAX_PARSED_CHARS
 
@@ -14,21 +14,38 @@ MIN_STEM_CHARS = 4
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|we|my|our|me|us|я|мы|мне|меня|нам|нас|мо[йяеёию]|моего|моей|моих|мою|наш\w*)\b")
 _NAMING = re.compile(r"\b(?:who|call(?:ed)?|name[sd]?)\b|\b(?:кто|зовут|звать|имя|имени|кличк\w)\b")
 _WORD = re.compile(r"[^\W_]+")
-_ATTRIBUTES: Mapping[str, re.Pattern[str]] = {  # what the patterns of facts call a thing, and how it is asked for
-    "residence": re.compile(
-        r"\b(?:where|which (?:town|city|place|country)|what (?:town|city|place|country))\b.*\b(?:live[sd]?|living|home|"
-        r"moved?|reside[sd]?)\b|\b(?:где|куда|в как(?:ом|ой) (?:городе|стране|селе|деревне))\b.*\b(?:жив|жил|дом\b|"
-        r"переехал|перебрал)"
+
+
+class _Asking(NamedTuple):
+    """How a thing is asked for: a word of each pattern must be there."""
+
+    question: re.Pattern[str]
+    thing: re.Pattern[str]
+
+
+_ANYTHING = re.compile("")
+_PLACE = re.compile(
+    r"\b(?:where|(?:which|what) (?:town|city|place|country)|где|куда|"
+    r"в как(?:ом|ой) (?:городе|стране|селе|деревне))\b"
+)
+_FIRM = re.compile(
+    r"\b(?:where|who|(?:which|what) (?:firm|company)|где|куда|в как(?:ой|ом) (?:компании|фирме|месте|отделе))\b"
+)
+_ATTRIBUTES: Mapping[str, _Asking] = {  # by what the patterns of facts call them
+    "residence": _Asking(
+        _PLACE, re.compile(r"\b(?:live[sd]?|living|home|moved?|reside[sd]?|дом)\b|\b(?:жив|жил|переехал|перебрал)")
     ),
-    "work": re.compile(
-        r"\b(?:where|who|which (?:firm|company)|what (?:firm|company))\b.*\b(?:work(?:s|ed|ing)?|job|employ\w+)\b|"
-        r"\b(?:где|куда|кем|в как(?:ой|ом) (?:компании|фирме|месте|отделе))\b.*\b(?:работа|устроил)"
+    "work": _Asking(_FIRM, re.compile(r"\b(?:work(?:s|ed|ing)?|job|employ\w{1,8})\b|\b(?:работа|устроил)")),
+    "profession": _Asking(
+        re.compile(r"\b(?:what|кем|кто)\b"), re.compile(r"\b(?:do for a living|profession)\b|\b(?:работа|профессия)")
     ),
-    "profession": re.compile(r"\bwhat\b.*\b(?:do for a living|profession|job)\b|\bкем\b.*\bработа|\bпрофесси"),
-    "birthday": re.compile(r"\bbirthday\b|\bwhen was\b.*\bborn\b|\bдень рождения\b|\bкогда\b.*\bродил"),
-    "age": re.compile(r"\bhow old\b|\bсколько\b.*\bлет\b"),
-    "marriage": re.compile(r"\b(?:married|divorced|engaged|single)\b|\b(?:женат|замужем|развед)"),
-    "diet": re.compile(r"\b(?:vegetarian|vegan|diet)\b|\b(?:вегетариан|веган|диет)"),
+    "birthday": _Asking(
+        re.compile(r"\b(?:when|what|which|когда|какого)\b"),
+        re.compile(r"\b(?:birthday|born|день рождения)\b|\bродил"),
+    ),
+    "age": _Asking(re.compile(r"\b(?:how old|сколько)\b"), re.compile(r"\b(?:old|лет)\b")),
+    "marriage": _Asking(_ANYTHING, re.compile(r"\b(?:married|divorced|engaged|single)\b|\b(?:женат|замужем|развед)")),
+    "diet": _Asking(_ANYTHING, re.compile(r"\b(?:vegetarian|vegan|diet)\b|\b(?:вегетариан|веган|диет)")),
 }
 
 
@@ -46,7 +63,9 @@ class FactQuestion:
     @classmethod
     def of(cls, question: str) -> Self:
         text = question[:MAX_PARSED_CHARS].casefold().replace("’", "'")
-        attributes = frozenset(name for name, asked in _ATTRIBUTES.items() if asked.search(text))
+        attributes = frozenset(
+            name for name, asked in _ATTRIBUTES.items() if asked.question.search(text) and asked.thing.search(text)
+        )
         words = frozenset(_WORD.findall(text))
         return cls(attributes, words, bool(_FIRST_PERSON.search(text)), bool(_NAMING.search(text)))
 

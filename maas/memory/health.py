@@ -22,3 +22,4 @@ class MemoryReason(StrEnum):
     ARCHIVE_FAILED = "archive_failed"  # the summary of the previous exchange could not be written
     ARCHIVE_SKIPPED = "archive_skipped"  # the previous request failed, so its exchange has no summary by the Archivist
     ARCHIVE_BEHIND = "archive_behind"  # the summary of the previous exchange is not written yet
+    CLIENT_MESSAGES_CUT = "client_messages_cut"  # of the earlier messages that came along, not all fitted

@@ -239,14 +239,20 @@ def not_found(run_id: UUID) -> MaasError:
     return MaasError("not_found", f"there is no run {run_id}")
 
 
-async def list_assistants(db: Database, name: str | None = None) -> dict[str, datetime]:
-    """Names of the assistants that answer the OpenAI-compatible API, with the times of their last changes.
+@dataclass(frozen=True, slots=True)
+class AnsweringAssistant:
+    """An assistant that answers the OpenAI-compatible API: when it was changed last, and whether it looks at photos."""
 
-    With `name` only that one.
-    """
+    updated_at: datetime
+    takes_photos: bool
+
+
+async def list_assistants(db: Database, name: str | None = None) -> dict[str, AnsweringAssistant]:
+    """The assistants that answer the OpenAI-compatible API, by name. With `name` only that one."""
     if not is_storable(name):
         return {}
-    return {row["name"]: row["updated_at"] for row in await db.rows(queries.answering_assistants, OPENAI_SOURCE, name)}
+    rows = await db.rows(queries.answering_assistants, OPENAI_SOURCE, name)
+    return {row["name"]: AnsweringAssistant(row["updated_at"], row["takes_photos"]) for row in rows}
 
 
 async def list_inactive_assistants(db: Database) -> dict[str, str]:

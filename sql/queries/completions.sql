@@ -18,7 +18,7 @@ from maas.pipeline_runs r cross join lateral (
 where r.id = $1;
 
 -- name: answering_assistants  -- $1 source of requests, $2 name or null: all
-select name, updated_at from maas.assistants
+select name, updated_at, jsonb_path_exists(definition, '$.**.photo ? (@ == true)') as takes_photos from maas.assistants
 where is_active and ($2::text is null or name = $2)
   and (coalesce(definition->'channels', '[]') in ('[]', 'null') or definition->'channels' ? $1)
 order by name;

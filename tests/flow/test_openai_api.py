@@ -126,7 +126,7 @@ def test_a_reply_is_a_chat_completion(stack: Stack, client: OpenAI, name: str) -
         tools=[{"type": "function", "function": {"name": "f"}}],
         metadata={"page": "7"},
         extra_body={"unheard_of": {"x": 1}},
-        extra_headers={"X-Client-Request-Id": "mine-1"},
+        extra_headers={"X-Client-Request-Id": "mine-1", "X-MaaS-Ignore": "images, tools"},
     )
     reply = raw.parse()
     (run,) = runs_of(stack, name)
@@ -169,6 +169,7 @@ def test_what_comes_along_reaches_the_model_and_no_memory(
         "stop": None,
         "tools": [{"type": "function", "function": {"name": "f"}}],
         "extra_body": {"имя": 1, "top_k": 5},
+        "extra_headers": {"X-MaaS-Ignore": "tools"},
     }
     raw = client.chat.completions.with_raw_response.create(**asked)
     system, question = (one["content"] for one in models.said_to("responder")[-1]["messages"])
@@ -196,6 +197,44 @@ def test_what_comes_along_reaches_the_model_and_no_memory(
     assert "Rex" not in stack.client.get(f"/v1/users/{user}/export").text
     plain = client.chat.completions.with_raw_response.create(model="poet", user=name, messages=says("Hi."))
     assert "x-maas-ignored" not in plain.headers and plain.parse().model_dump()["maas"]["ignored"] == []
+
+
+def test_what_is_left_out_is_said_with_its_size(stack: Stack, client: OpenAI, models: ModelServer, name: str) -> None:
+    history: list[Any] = [{"role": "user", "content": "old " * 10_000}, {"role": "assistant", "content": "I see."}]
+    raw = client.chat.completions.with_raw_response.create(
+        model="poet", user=name, messages=[*history, *says("And now?")]
+    )
+    (named,) = raw.parse().model_dump()["maas"]["ignored"]
+    assert named == f"messages[].content ({40_006 - 32_768} characters)" == raw.headers["x-maas-ignored"]
+    dense = " ".join(f"{number * 2_654_435_761 % 2**28:07x}" for number in range(3_000))
+    raw = client.chat.completions.with_raw_response.create(
+        model="poet", user=f"{name} 2", messages=[{"role": "user", "content": dense}, *says("And now?")]
+    )
+    assert raw.parse().model_dump()["maas"]["memory_reasons"] == ["client_messages_cut"]
+    assert "client_messages_cut" in raw.headers["x-maas-memory"]
+    system = models.said_to("responder")[-1]["messages"][0]["content"]
+    assert f"- [earlier] user: {dense[:400]}" in system, "its beginning"
+
+
+def test_tools_and_pictures_are_refused_unless_the_client_agrees(client: OpenAI, name: str) -> None:
+    tools: Any = [{"type": "function", "function": {"name": "f"}}]
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.chat.completions.create(model="mentor", user=name, messages=says("Hi."), tools=tools)
+    assert (refused.value.code, refused.value.param) == ("unsupported_parameter", "tools")
+    assert "X-MaaS-Ignore: tools" in refused.value.message
+    url = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
+    looked: Any = [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": url}}]
+    with pytest.raises(openai.BadRequestError) as blind:
+        client.chat.completions.create(model="mentor", user=name, messages=says(looked))
+    assert (blind.value.code, blind.value.param) == ("unsupported_parameter", "messages")
+    reply = client.chat.completions.create(
+        model="mentor", user=name, messages=says(looked), tools=tools, extra_headers={"X-MaaS-Ignore": "tools,images"}
+    )
+    assert reply.model_dump()["maas"]["ignored"] == ["tools", "images (1)"]
+    with pytest.raises(openai.BadRequestError, match="X-MaaS-Ignore"):
+        client.chat.completions.create(
+            model="mentor", user=name, messages=says("Hi."), extra_headers={"X-MaaS-Ignore": "everything"}
+        )
 
 
 @pytest.mark.parametrize("how", [{"extra_headers": {"X-MaaS-Remember": "off"}}, {"metadata": {"remember": "off"}}])
@@ -392,7 +431,7 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
      "messages"),
     ({"messages": says([{"type": "image_url", "image_url": {"url": "data:image/png;base64,é"}}])}, "bad_parameter",
      "messages"),
-    ({"messages": says([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {
+    ({"model": "stickers", "messages": says([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {
         "url": "data:image/png;base64,AAAA"}}])}, "bad_image", None),
     ({"messages": [{"role": "system", "content": "x" * 65_537}, *says("Hi")]}, "context_length_exceeded", None),
     ({"metadata": {"conversation_id": "mine"}}, "bad_parameter", "metadata.conversation_id"),
@@ -525,9 +564,10 @@ def test_a_key_makes_a_repetition_harmless(stack: Stack, client: OpenAI, name: s
 def test_images_come_along(stack: Stack, client: OpenAI, name: str) -> None:
     url = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
     image = {"type": "image_url", "image_url": {"url": url, "detail": "low"}}
-    client.chat.completions.create(
-        model="mentor", user=name, messages=says([{"type": "text", "text": "My owl."}, image, image])
-    )
+    with pytest.raises(openai.InternalServerError, match="needs a model"):  # to look at it
+        client.chat.completions.create(
+            model="stickers", user=name, messages=says([{"type": "text", "text": "My owl."}, image, image])
+        )
     (run,) = runs_of(stack, name)
     (kept,) = run["attachment_ids"]
     shown = stack.client.get(f"/v1/attachments/{kept}", params={"user_id": str(run["user_id"])}).json()

@@ -58,6 +58,7 @@ _STATUS_OF_FAILED_RUN = {  # those of a provider, as if the client had called it
     "timeout": 504,
     "too_slow": 504,
 }
+NO_TOOLS = "an assistant calls tools of its own, never those of the client"
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
@@ -104,15 +105,17 @@ class ChatRequest(LenientSchema):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Any = _only(1, reason="there is one answer")
-    tool_choice: Any = _only("none", "auto", reason="an assistant calls tools of its own, never those of the client")
-    function_call: Any = _only("none", "auto", reason="an assistant calls tools of its own, never those of the client")
+    tool_choice: Any = _only("none", "auto", reason=NO_TOOLS)
+    function_call: Any = _only("none", "auto", reason=NO_TOOLS)
+    tools: Any = _only([], reason=NO_TOOLS)
+    functions: Any = _only([], reason=NO_TOOLS)
     response_format: Any = _only({"type": "text"}, reason="an answer is text")
     modalities: Any = _only(["text"], reason="an answer is text")
     audio: Any = _only(reason="an answer is text")
     logprobs: Any = _only(False, reason="probabilities are unknown")
     top_logprobs: Any = _only(0, reason="probabilities are unknown")
     stop: Any = _only([], reason="an answer is remembered as a whole, so it is never cut")
-    web_search_options: Any = _only(reason="an assistant calls tools of its own, never those of the client")
+    web_search_options: Any = _only(reason=NO_TOOLS)
 
 
 class PromptTokensDetails(Schema):

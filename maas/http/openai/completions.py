@@ -76,7 +76,7 @@ async def post_chat_completion(request: Request) -> Response:
 async def get_models(request: Request) -> Response:
     """List the active assistants as OpenAI models, and those that are not configured with the reason."""
     db = app_state(request).db
-    models = [_to_model(name, updated_at) for name, updated_at in (await list_assistants(db)).items()]
+    models = [_to_model(name, one.updated_at) for name, one in (await list_assistants(db)).items()]
     inactive = [InactiveModel(id=name, reason=why) for name, why in (await list_inactive_assistants(db)).items()]
     return _with_request_id(request, json_response(ModelList(data=models, inactive=inactive)))
 
@@ -87,7 +87,7 @@ async def get_model(request: Request) -> Response:
     found = await list_assistants(app_state(request).db, name)
     if not found:
         raise await unknown_model(app_state(request).db, name)
-    return _with_request_id(request, json_response(_to_model(name, found[name])))
+    return _with_request_id(request, json_response(_to_model(name, found[name].updated_at)))
 
 
 async def wait_for_completion(state: AppState, run_id: UUID, seconds: float = math.inf) -> RunAnswer:

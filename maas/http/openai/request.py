@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -38,6 +38,9 @@ _DATA_URL = re.compile(r"data:image/[\w.+-]+(?:;[\w.+=-]+)*;base64,", re.ASCII)
 _QUERY: TypeAdapter[str] = TypeAdapter(QueryText)
 _SYSTEM_ROLES = ("system", "developer")
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
+IGNORE_HEADER = "X-MaaS-Ignore"
+IGNORABLE = ("tools", "images")
+_TOOL_FIELDS = ("tools", "functions")
 _IGNORED_MESSAGE_FIELDS = ("tool_calls", "function_call", "refusal", "audio")
 
 
@@ -58,14 +61,23 @@ async def read_completion_request(request: Request) -> CompletionRequest:
     `unknown_assistant`, `query_too_long`.
     """
     body = await read_body(request, ChatRequest)
-    _check_parameters(body)
+    unused = _read_unused(request)
+    _check_parameters(body, unused)
     query, images = _read_query(body.messages)
-    context = read_context(body.messages)
+    context, dropped = read_context(body.messages)
     conversation_id, is_remembered, metadata = _read_metadata(body.metadata)
     is_remembered = is_remembered and _is_on(request.headers.get("x-maas-remember"), "X-MaaS-Remember")
     db, key = app_state(request).db, read_idempotency_key(request)
-    if not await list_assistants(db, body.model):
+    assistant = (await list_assistants(db, body.model)).get(body.model)
+    if assistant is None:
         raise await unknown_model(db, body.model)
+    ignored = ignored_parameters(body, dropped)
+    if images and not assistant.takes_photos:
+        if "images" not in unused:
+            raise _unsupported(
+                "messages", f"messages: {body.model} does not look at images; leave them out, {_or_ignore('images')}"
+            )
+        ignored, images = (*ignored, f"images ({len(images)})"), []
     user_id = await resolve_user(request, body.user or body.safety_identifier or read_user_header(request))
     attachment_ids = []
     for image in images:
@@ -84,7 +96,7 @@ async def read_completion_request(request: Request) -> CompletionRequest:
         context=context,
         is_remembered=is_remembered,
     )
-    return CompletionRequest(body, submission, ignored_parameters(body), _is_retry(request))
+    return CompletionRequest(body, submission, ignored, _is_retry(request))
 
 
 async def unknown_model(db: Database, name: str) -> MaasError:
@@ -94,12 +106,30 @@ async def unknown_model(db: Database, name: str) -> MaasError:
     return MaasError("unknown_assistant", f"there is no model {name[:80]!r}; {message}")
 
 
-def _check_parameters(body: ChatRequest) -> None:
+def _read_unused(request: Request) -> frozenset[str]:
+    """Return what the client agrees to have ignored, by the header X-MaaS-Ignore."""
+    named = frozenset(filter(None, (one.strip() for one in request.headers.get(IGNORE_HEADER, "").split(","))))
+    if others := named - set(IGNORABLE):
+        raise _invalid(
+            f"{IGNORE_HEADER}: {sorted(others)[0][:40]!r} cannot be named; there are: {', '.join(IGNORABLE)}",
+            IGNORE_HEADER,
+        )
+    return named
+
+
+def _or_ignore(name: str) -> str:
+    return f"or send the header {IGNORE_HEADER}: {name}"
+
+
+def _check_parameters(body: ChatRequest, unused: Collection[str]) -> None:
     """Refuse parameters whose value would change the answer if MaaS honoured it."""
     for name, field in ChatRequest.model_fields.items():
         allowed = field.json_schema_extra.get("enum") if isinstance(field.json_schema_extra, dict) else None
         if isinstance(allowed, list) and getattr(body, name) not in allowed:
-            raise _unsupported(name, f"{name}: {field.description}; leave it out")
+            if name not in _TOOL_FIELDS:
+                raise _unsupported(name, f"{name}: {field.description}; leave it out")
+            if "tools" not in unused:
+                raise _unsupported(name, f"{name}: {field.description}; leave it out, {_or_ignore('tools')}")
 
 
 def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
@@ -170,8 +200,8 @@ def _is_retry(request: Request) -> bool:
     return count.isascii() and count.isdigit() and count.strip("0") != "" and read_idempotency_key(request) is None
 
 
-def read_context(messages: Sequence[ChatMessage]) -> ClientContext:
-    """Return the system messages and the newest of the earlier messages, within their limits.
+def read_context(messages: Sequence[ChatMessage]) -> tuple[ClientContext, int]:
+    """Return the system messages and the newest of the earlier messages, and how many characters are left out.
 
     Raises MaasError('query_too_long') when the system messages exceed MAX_SYSTEM_BYTES.
     """
@@ -181,29 +211,36 @@ def read_context(messages: Sequence[ChatMessage]) -> ClientContext:
             "query_too_long", f"messages: system messages exceed {MAX_SYSTEM_BYTES // 1024} KiB; shorten them"
         )
     earlier: list[ClientMessage] = []
-    chars_left = MAX_EARLIER_CHARS
+    chars_left, dropped = MAX_EARLIER_CHARS, 0
     for message in _without_system(messages)[:-1][::-1]:
         text = _text(message)
         if is_blank(text):
             continue
         if chars_left <= 0 or len(earlier) == MAX_EARLIER_MESSAGES:
-            break
+            dropped += len(text)
+            continue
         earlier.append(ClientMessage(_ROLES[message.role], text[:chars_left]))
+        dropped += max(len(text) - chars_left, 0)
         chars_left -= len(text)
-    return ClientContext(system, tuple(reversed(earlier)))
+    return ClientContext(system, tuple(reversed(earlier))), dropped
 
 
-def ignored_parameters(body: ChatRequest) -> tuple[str, ...]:
-    """Return the names of parameters and message fields that have no effect, each once."""
-    unknown = [name for name, value in (body.model_extra or {}).items() if value not in (None, [], {})]
+def ignored_parameters(body: ChatRequest, dropped: int = 0) -> tuple[str, ...]:
+    """Return the names of parameters and message fields that have no effect, each once.
+
+    `dropped` characters of earlier messages are left out: they stand first, with their number.
+    """
+    given = {name: getattr(body, name) for name in _TOOL_FIELDS} | (body.model_extra or {})
+    unknown = [name for name, value in given.items() if value not in (None, [], {})]
     names = dict.fromkeys(clean(name)[:MAX_NAME_CHARS] for name in (*unknown, *_ignored_in_messages(body.messages)))
-    return tuple(names)[:MAX_IGNORED_NAMES]
+    cut = [f"messages[].content ({dropped} characters)"] if dropped else []
+    return (*cut, *names)[:MAX_IGNORED_NAMES]
 
 
 def ignored_header(names: Sequence[str]) -> dict[str, str]:
     """Return the header X-MaaS-Ignored, if there are names; other characters than ASCII are percent-encoded."""
     shown = names[:MAX_IGNORED_NAMES_IN_HEADER]
-    return {"X-MaaS-Ignored": ", ".join(quote(name, safe="[].-_") for name in shown)} if names else {}
+    return {"X-MaaS-Ignored": ", ".join(quote(name, safe="[].-_ ()") for name in shown)} if names else {}
 
 
 def _ignored_in_messages(messages: Sequence[ChatMessage]) -> Iterator[str]:
