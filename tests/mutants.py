@@ -1,8 +1,8 @@
 """How many small changes of six core modules the tests notice: each is made in a copy of the tree, one at a time.
 
 `python -m tests.mutants --out FILE` prints a table and writes the changes that no test noticed. cosmic-ray makes them,
-from an environment of its own; `--count` of each module are drawn by `--seed`. What Python does not execute, such as
-annotations, is left as it is.
+from an environment of its own; `--count` of each module are drawn by `--seed`. Left as they are: what Python does not
+execute, such as annotations; numbers with a name, which benchmarks decide and not tests; `is` in the place of `==`.
 """
 
 from __future__ import annotations
@@ -131,25 +131,36 @@ def _draw(session: Path, source: Path, count: int, seed: int) -> None:
     quiet = set(_quiet_lines(ast.parse(source.read_text())))
     with closing(sqlite3.connect(session)) as db:
         rows = db.execute(
-            "select job_id, start_pos_row from mutation_specs "
+            "select job_id, start_pos_row, operator_name from mutation_specs "
             "order by start_pos_row, start_pos_col, operator_name, occurrence"
         ).fetchall()
-        able = [job for job, line in rows if line not in quiet]
+        able = [job for job, line, change in rows if line not in quiet and not change.endswith(("_Is", "_IsNot"))]
         kept = set(random.Random(seed).sample(able, min(count, len(able))))
         for table in ("mutation_specs", "work_items"):
-            db.executemany(f"delete from {table} where job_id = ?", [(job,) for job, _ in rows if job not in kept])
+            db.executemany(f"delete from {table} where job_id = ?", [(job,) for job, *_ in rows if job not in kept])
         db.commit()
 
 
 def _quiet_lines(tree: ast.Module) -> Iterator[int]:
-    """The lines of decorators, signatures and bare annotations."""
+    """The lines of decorators, signatures and bare annotations, and of numbers with a name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from range(node.lineno, node.body[0].lineno)
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             yield from (one.lineno for one in node.decorator_list)
-        if isinstance(node, ast.AnnAssign) and node.value is None:
+        if isinstance(node, ast.AnnAssign) and (node.value is None or _is_number(node.value)):
             yield node.lineno
+        if isinstance(node, ast.Assign) and _is_number(node.value):
+            yield node.lineno
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether it is a number, or several."""
+    if isinstance(node, ast.Tuple):
+        return all(map(_is_number, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,9 @@ def _fact(row: Mapping[str, Any], messages: Sequence[Said], known: Sequence[Know
     old = known[number - 1]
     if change == "again":
         return FoundFact(old.statement, old.subject, old.attribute, old.kind)
-    if old.subject.casefold() != subject.casefold() or not _is_akin(statement, attribute, old):
+    if old.subject.casefold() != subject.casefold() or not _is_akin(
+        statement, attribute, old, _stems(" ".join(one.speaker for one in messages))
+    ):
         return FoundFact(statement, subject, attribute, kind)
     return FoundFact(statement, old.subject, old.attribute, old.kind, _CHANGES.get(change, "states"))
 
@@ -112,9 +114,10 @@ def _attribute(statement: str, subject: str, kind: str) -> str:
     return by_rule[0].attribute if by_rule else attribute_of(kind, statement)
 
 
-def _is_akin(statement: str, attribute: str, old: KnownFact) -> bool:
-    """Whether a statement may replace or end another: both speak of one thing."""
-    return attribute == old.attribute or not _stems(statement).isdisjoint(_stems(old.statement) - _stems(old.subject))
+def _is_akin(statement: str, attribute: str, old: KnownFact, names: set[str]) -> bool:
+    """Whether a statement may replace or end another: both speak of one thing, and not only of whose it is."""
+    thing = _stems(old.statement) - _stems(old.subject) - names
+    return attribute == old.attribute or not _stems(statement).isdisjoint(thing)
 
 
 def _sources(statement: str, messages: Sequence[Said], before: Sequence[str]) -> tuple[int, ...]:

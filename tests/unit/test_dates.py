@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.memory.dates import fit, microseconds, read_dates
+from maas.memory.dates import fit, microseconds, named_moment, read_dates, to_utc
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)  # a Thursday
 
@@ -45,6 +45,47 @@ def test_the_day_is_meant(question: str, day: str) -> None:
 )
 def test_no_date_is_meant(question: str) -> None:
     assert read_dates(question, NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "day", "expected"),
+    [
+        ("the 3rd of June", "2025-06-06", 1.0), ("the 3rd of June", "2025-06-07", 0.5),
+        ("the 3rd of June", "2025-06-13", 0.5), ("the 3rd of June", "2025-06-14", 0.0),
+        ("June 3rd", "2025-06-20", 0.0), ("8 мая 2023 года", "2023-05-20", 0.0),
+        ("on 25 November", "2024-11-25", 1.0), ("on 25 November", "2025-11-25", 0.0),
+        ("in November", "2025-11-02", 1.0), ("in March", "2025-04-15", 0.4), ("in March", "2025-04-16", 0.0),
+        ("two weeks ago", "2025-11-09", 1.0), ("two weeks ago", "2025-11-10", 0.5),
+        ("two weeks ago", "2025-11-12", 0.5), ("two weeks ago", "2025-11-13", 0.0),
+        ("last weekend", "2025-11-15", 1.0), ("last weekend", "2025-11-17", 0.4), ("last weekend", "2025-11-19", 0.0),
+        ("sep 4", "2025-09-04", 1.0), ("sept 4", "2025-09-04", 1.0), ("last year", "2024-12-31", 1.0),
+    ],
+)  # fmt: skip
+def test_how_far_a_date_reaches(question: str, day: str, expected: float) -> None:
+    assert worth(question, day) == expected
+
+
+def test_on_a_sunday_the_weekend_is_this_one() -> None:
+    sunday = datetime(2025, 11, 23, 12, tzinfo=UTC)
+    first = min(band.start for band in read_dates("this weekend", sunday))
+    assert first == datetime(2025, 11, 22, tzinfo=UTC)
+
+
+def test_moments() -> None:
+    assert microseconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
+    assert microseconds(datetime(2000, 1, 1, 0, 0, 1, 5, tzinfo=UTC)) == 1_000_005
+    assert named_moment(read_dates("on 8 May 2023", NOW), NOW) == datetime(2023, 5, 8, 12, tzinfo=UTC)
+    assert named_moment(read_dates("30.11.2025", NOW), NOW) == NOW and named_moment((), NOW) is None
+
+
+@pytest.mark.parametrize(("year", "is_in"), [(1, False), (2, True), (9998, True), (9999, False)])
+def test_years_that_every_zone_has(year: int, is_in: bool) -> None:
+    at = datetime(year, 6, 1, tzinfo=UTC)
+    if is_in:
+        assert to_utc(at) == at == to_utc(at.replace(tzinfo=None))
+        return
+    with pytest.raises(ValueError, match="2 to 9998"):
+        to_utc(at)
 
 
 def test_a_year_alone_says_little() -> None:

@@ -50,6 +50,7 @@ def test_what_it_does_to_a_known_fact() -> None:
         fact("Альма нашла дом в Лунде."),  # another language
         fact("Alma lives with two cats."),  # said before, not in this exchange
         fact("Alma found a house.", change="replaces", known=3),  # a number that was not given
+        fact("Alma found a house.", change="replaces", known=0),
         fact("Alma found a house.", change="replaces", known="1"),
         fact("Alma found a house.", change="deletes", known=1),
         fact("Alma found a house.", kind="secret"),
@@ -94,3 +95,62 @@ def test_many_and_long_ones_are_bounded() -> None:
 def test_words_of_tools_say_nothing() -> None:
     exchange = [Said("user", "The report says that the house in Lund is sold.", False)]
     assert read_facts([fact("The house in Lund is sold.", about="house")], exchange, [], []) == []
+
+
+def test_as_many_as_an_exchange_may_have() -> None:
+    words = ["apple", "boat", "chair", "drum", "eagle", "fence", "goat", "hammer", "island"]
+    exchange = [Said("Alma", " ".join(f"The {word} is blue." for word in words), True)]
+    found = read_facts([fact(f"The {word} is blue.", word) for word in words], exchange, [], [])
+    assert [one.fact.subject for one in found] == words[:MAX_FACTS]
+
+
+def test_three_changes_are_believed() -> None:
+    rows = [fact(f"Alma gave up the flat near the harbour {word}.", change="ends", known=1) for word in "abc"]
+    assert [one.fact.change for one in read(*rows)] == ["ends"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_kept"),
+    [("Otter walnut copper violet granite", True), ("Otter walnut velvet violet granite", False)],
+)
+def test_most_words_of_a_statement_were_said(statement: str, is_kept: bool) -> None:
+    """Three of five are enough, two are not."""
+    exchange = [Said("Alma", "The otter took a walnut and the copper.", True)]
+    assert bool(read_facts([fact(statement, "otter")], exchange, [], [])) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("about", "subject", "attribute"),
+    [("BEN", "Ben", "trade:joiner"), ("Aaron", "Aaron", None), ("Zoe", "Zoe", None)],
+)
+def test_a_change_is_of_the_same_subject(about: str, subject: str, attribute: str | None) -> None:
+    exchange = [Said("Alma", f"{about} is no longer a joiner but a baker.", True)]
+    known = [KnownFact("Ben is a joiner.", "Ben", "trade:joiner", "state")]
+    row = fact(f"{about} is no joiner but a baker.", about, "replaces", 1)
+    (found,) = read_facts([row], exchange, [], known)
+    assert found.fact.subject == subject
+    assert (found.fact.attribute == "trade:joiner") is (attribute is not None)
+
+
+def test_a_change_of_what_has_nothing_to_do_with_it_is_a_new_fact() -> None:
+    exchange = [Said("Alma", "I bought a violin.", True)]
+    (found,) = read_facts([fact("Alma bought a violin.", change="replaces", known=1)], exchange, [], KNOWN)
+    assert found.fact.attribute != KNOWN[0].attribute
+
+
+def test_the_attribute_is_that_of_the_first_rule() -> None:
+    exchange = [Said("Alma", "I live in Lund and my dog is called Rex.", True)]
+    (found,) = read_facts([fact("I live in Lund and my dog is called Rex.")], exchange, [], [])
+    assert found.fact.attribute == "residence"
+
+
+def test_a_fact_rests_on_the_messages_that_say_most_of_it() -> None:
+    exchange = [
+        Said("Alma", "The otter took a walnut.", True),
+        Said("Alma", "The otter took a walnut, a copper ring and the violet granite.", True),
+        Said("Alma", "Granite.", True),
+    ]
+    (found,) = read_facts([fact("Otter walnut copper violet", "otter")], exchange, [], [])
+    assert found.messages == (0, 1)
+    (found,) = read_facts([fact("Otter walnut copper violet granite ring", "otter")], exchange, [], [])
+    assert found.messages == (1,)

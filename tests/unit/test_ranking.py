@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from maas.memory.candidates import Candidates
 from maas.memory.dates import microseconds
-from maas.memory.query import NO_FILTER, SearchFilter, parse_query, scope_of
-from maas.memory.ranking import WEIGHTS, Evidence, rank, weigh
+from maas.memory.query import NO_FILTER, Scope, SearchFilter, parse_query, scope_of
+from maas.memory.ranking import MEANING_SCALE, SCALE, WEIGHTS, Evidence, Weights, rank, weigh
 from maas.memory.similarity import Cosines, Similarity
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -259,3 +259,57 @@ def test_unknown_terms_lower_the_coverage() -> None:
     """A question of which memory knows one word in three is not answered by it."""
     (only,) = rank(evidence([Said(0b001)], total=10))
     assert only.coverage < 0.5
+
+
+def weighed(**weights: float) -> Weights:
+    """Nothing but these signals."""
+    return Weights(**dict.fromkeys(Weights.__dataclass_fields__, 0.0) | weights)
+
+
+def scores_of(given: Evidence, messages: Sequence[Said], **weights: float) -> list[float]:
+    """The raw scores of messages by these signals alone."""
+    found = {one.id: one.score for one in rank(given, weighed(**weights))}
+    return [round(found[one.id] * SCALE, 6) for one in messages]
+
+
+def test_newness_is_a_share_of_the_time_between_first_and_last() -> None:
+    said = [Said(0b1, occurred_at=NOW + timedelta(days=days), conversation=f"{days}") for days in (0, 1, 4)]
+    assert scores_of(evidence(said, terms=9), said, long_recent=2.0) == [0.0, 0.5, 2.0]
+
+
+def test_the_score_of_a_conversation_is_its_bm25() -> None:
+    """One term in a conversation of ten lexemes, both in one of thirty, which is longer than the average."""
+    short, long = Said(0b01, conversation="a"), Said(0b11, conversation="b")
+    given = replace(evidence([short, long], terms=2), term_weights=(1.0, 1.0))
+    columns_ = replace(given.candidates, length=np.array([10, 30]))
+    given = replace(given, candidates=columns_)
+    best = 2 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 30 / 20))
+    other = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 10 / 20))
+    assert scores_of(given, [short, long], conversation=1.0) == [round(other / best, 6), 1.0]
+
+
+def test_the_meaning_of_a_message_counts_by_its_words() -> None:
+    said = [Said(0b1, words=words, conversation=f"{words}") for words in (2, 8)]
+    given = evidence(said, similarity={one.id: 3.0 for one in said})
+    found = {one.id: one.score * MEANING_SCALE for one in rank(given, weighed(meaning=1.0))}
+    assert [found[one.id] for one in said] == [pytest.approx(3.0 * 2 / 8), pytest.approx(3.0)]
+
+
+@pytest.mark.parametrize(("scope", "preferred"), [("hot", 0), ("warm", 1), ("cold", 2)])
+def test_each_scope_prefers_its_own(scope: Scope, preferred: int) -> None:
+    said = [Said(0b1, occurred_at=NOW - timedelta(days=days), conversation=f"{days}") for days in (1, 9, 90)]
+    given = evidence(said, filters=SearchFilter(as_of=NOW, scope=scope))
+    assert scores_of(given, said, preferred=1.0) == [float(place == preferred) for place in range(3)]
+
+
+def test_what_the_assistant_wrote_from_a_tool_is_foreign_and_not_the_assistants() -> None:
+    own, foreign = Said(0b1, is_assistant=True), Said(0b1, is_assistant=True, is_foreign=True, conversation="f")
+    assert scores_of(evidence([own, foreign]), [own, foreign], coverage=1.0, assistant=1.0)[0] > 1.0
+    assert scores_of(evidence([own, foreign]), [own, foreign], foreign=1.0) == [0.0, 1.0]
+    assert scores_of(evidence([own, foreign]), [own, foreign], assistant=1.0) == [1.0, 0.0]
+
+
+def test_signs_of_the_weights() -> None:
+    """What speaks against a message lowers it, everything else does not."""
+    negative = {"question", "repeated", "foreign", "assistant"}
+    assert {name for name in Weights.__dataclass_fields__ if getattr(WEIGHTS, name) < 0} == negative

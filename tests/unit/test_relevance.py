@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from maas.memory.dates import named_moment, read_dates
 from maas.memory.query import scope_of
 from maas.memory.ranking import Evidence, RankedMessage
 from maas.memory.relevance import FOUND, UNLIKELY, Form, Relevance, confidence, form_of, names_in
+from maas.memory.similarity import Similarity
+from shared.db import open_database
 from tests.unit.test_ranking import evidence
 
 FORMS: dict[Form, str] = {
@@ -113,3 +117,37 @@ def test_words_that_only_ask_for_a_name_are_no_answer() -> None:
     assert confidence(asked, [message(0.43, 0.43, 2)]) == 0.0
     assert confidence(asked, [message(0.57, 0.57, 1)]) > FOUND
     assert confidence(asking(call=3.0), [message(1.0, 1.0, 1)]) > FOUND, "there is no other word"
+
+
+def test_confidence_by_meaning() -> None:
+    """Fitted to both the coverage and the score of the best messages."""
+    similar = replace(asking(grandmoth=4.0), similarity=Similarity(*[np.zeros(0)] * 3))
+    low, high = message(0.5, 0.5), message(0.1, 0.1)._replace(score=0.9)
+    assert confidence(similar, [low]) == pytest.approx(1 / (1 + math.exp(-(6.4 * 0.5 + 4.4 * 0.5 - 5.1))))
+    assert confidence(similar, [low, high]) == pytest.approx(1 / (1 + math.exp(-(6.4 * 0.5 + 4.4 * 0.9 - 5.1))))
+
+
+def test_any_term_but_the_asking_one_counts() -> None:
+    asked = asking(call=3.0, grandmoth=4.0, late=1.0)
+    found = [confidence(asked, [message(0.9, 0.9, mask)]) for mask in (1, 2, 4, 6)]
+    assert found[0] == 0.0 < found[2] < FOUND < found[1] < found[3]
+
+
+async def test_names_of_a_query_are_terms(database: str) -> None:
+    async with open_database(database, 1, "test") as db:
+        for text, terms, form, names in (
+            ("Where does Alma live?", ("live", "alma"), "plain", 2),
+            ("Where does alma live?", ("live", "alma"), "plain", 0),
+            ("Where do I and Alma live?", ("alma", "live"), "personal", 1),
+            ("What is an index in Alma?", ("index", "alma"), "general", 0),
+            ("Where does Alma live?", (), "plain", 0),
+        ):
+            asked = replace(evidence([], text), terms=terms, term_weights=(1.0,) * len(terms))
+            found = await Relevance.of(db, asked)
+            assert (found.form, found.names) == (form, names), text
+
+
+def test_a_name_is_one_of_the_names() -> None:
+    assert not Relevance("plain", 2).is_met(message(0.05, 0.0, 5)), "other terms"
+    assert Relevance("personal", 0).min_coverage == 0.15
+    assert not Relevance("personal", 0).is_met(message(0.0, 0.0)), "nothing is no answer"

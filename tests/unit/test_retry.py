@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from shared.models import ALIVE, Message, Model, ModelError, Piece, Reply, Request
 from shared.models.calls import Pace, complete
+from shared.models.retry import ProviderErrors, retry_after
 
 REQUEST = Request("FinalResponder", (Message("user", "Hello?"),))
 
@@ -336,3 +337,45 @@ async def test_each_repetition_is_logged() -> None:
     (line,) = logs
     assert line["event"] == "model_call_retried"
     assert (line["provider"], line["model"], line["code"], line["attempts"]) == ("scripted", "one", "timeout", 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "is_retryable"),
+    [
+        (400, "bad_request", False), (401, "unauthorized", False), (408, "timeout", True),
+        (409, "provider_error", True),
+        (418, "bad_request", False), (428, "bad_request", False), (429, "rate_limited", True),
+        (430, "bad_request", False), (499, "bad_request", False), (500, "provider_error", True),
+        (503, "provider_error", True), (504, "provider_error", True), (599, "provider_error", True),
+    ],
+)  # fmt: skip
+def test_what_a_status_means(status: int, code: str, is_retryable: bool) -> None:
+    error = ProviderErrors("p:m", "").of_status(status, "no", 3.0)
+    assert (error.code, error.retryable, error.retry_after) == (code, is_retryable, 3.0)
+    assert not error.is_away and error.message == f"p:m answered {status}: no"
+
+
+@pytest.mark.parametrize(("status", "is_away"), [(500, False), (502, False), (503, True), (504, False)])
+def test_a_model_that_is_loading_is_away(status: int, is_away: bool) -> None:
+    assert ProviderErrors("p:m", "").of_status(status, "Loading model").is_away is is_away
+
+
+def test_a_failure_names_its_cause_or_that_there_is_none() -> None:
+    errors = ProviderErrors("p:m", "")
+    assert errors.failure("malformed", " \x00").message == "p:m: no reason given"
+    lost = errors.unreachable("", OSError())
+    assert (lost.message, lost.retryable) == ("p:m: connection failed", True)
+    assert errors.cut().retryable and errors.timeout(3).is_own_limit
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "0"}, 0.0), ({"retry-after": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25), ({"retry-after-ms": "-1"}, None),
+        ({"retry-after": "1e999"}, None), ({"retry-after": "soon"}, None), ({}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
+    ],
+)  # fmt: skip
+def test_how_long_a_server_demands_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds

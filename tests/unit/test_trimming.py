@@ -42,6 +42,22 @@ def test_only_the_first_line_is_cut() -> None:
     assert not cut.rpartition("&")[2].isalpha()
 
 
+def test_to_the_token() -> None:
+    """What fits exactly is whole; a heading and its first line take their own tokens, and not one more."""
+    lines = ["первая строка памяти", "вторая строка памяти, и она длиннее"]
+    whole = "\n".join(lines)
+    assert condense(lines, tokens.count(whole)) == whole
+    assert condense(lines, tokens.count(whole) - 1) != whole
+    memory = ["Remembered:", *lines, "ещё одна строка, которой нет места " * 9]
+    needed = sum(tokens.count(line) + 1 for line in memory[:3])
+    assert condense(memory, needed).split("\n") == memory[:3]
+    assert memory[2] not in condense(memory, needed - 1).split("\n")
+    long = "слово за словом, и так далее, " * 40
+    for limit in (60, 61, 62, 63):
+        cut = condense(["Remembered:", long], limit)
+        assert tokens.count(cut) <= limit and len(cut) > 60
+
+
 @given(st.lists(st.text(max_size=80).map(escape), max_size=12), st.integers(0, 120))
 @example([*"÷÷÷÷", "0\x81\U00010f28𐀀"], 23)
 def test_the_limit_is_kept(lines: list[str], limit: int) -> None:
