@@ -90,6 +90,33 @@ def test_a_lead_may_come_after_its_messages(connection: Connection) -> None:
     assert counts(connection, other) == (0, False)
 
 
+@pytest.mark.parametrize(
+    ("phone", "number"),
+    [
+        ("8 (701) 555-11-22", "77015551122"), ("+7 701 555 11 22", "77015551122"), ("77015551122", "77015551122"),
+        ("701 555 11 22", "77015551122"), ("9161234567", "79161234567"), ("007 701 555 11 22", "77015551122"),
+        ("+49 170 1234567", "491701234567"), ("+84 912 345 678", "84912345678"), ("+998 90 123 45 67", "998901234567"),
+        ("5551122", "5551122"), ("no", None), ("", None), (None, None),
+    ],
+)  # fmt: skip
+def test_a_phone_is_one_number_however_it_is_written(
+    connection: Connection, phone: str | None, number: str | None
+) -> None:
+    """With the code of its country, as WhatsApp writes it."""
+    lead(connection, account(connection), phone)
+    assert connection.execute("select phone_digits from leads").fetchone() == {"phone_digits": number}
+
+
+def test_a_lead_is_known_by_its_number_in_another_spelling(connection: Connection) -> None:
+    shop = account(connection)
+    for jid in ("77015551122@s.whatsapp.net", "77015551122:12@s.whatsapp.net", "77015551122@lid"):
+        message(connection, shop, jid=jid)
+    one = lead(connection, shop, "8 (701) 555-11-22")
+    assert counts(connection, one) == (1, False), "the address with a number of a device is read with its next message"
+    message(connection, shop, jid="77015551122:12@s.whatsapp.net")
+    assert counts(connection, one) == (3, True), "digits of the kind lid are no number"
+
+
 def test_messages_of_several_dialogues_of_a_lead_add_up(connection: Connection) -> None:
     shop = account(connection)
     one = lead(connection, shop, None)

@@ -81,8 +81,9 @@ def test_dialogues_are_read_without_a_connection(business: Marketer) -> None:
     read = data(call(business, "getDialogMessages", dialog_id=str(dialog)))
     assert [one["from"] for one in read["messages"]] == ["client", "business"]
     assert "***4433" in read["messages"][0]["text"] and "701 555" not in json.dumps(read)
-    read = data(call(business, "getDialogMessages", dialog_id="+7 (701) 123-45-67", limit=1))
-    assert [one["text"] for one in read["messages"]] == ["Добрый день"]
+    for phone in ("+7 (701) 123-45-67", "8 701 123-45-67", "701 123 45 67"):
+        read = data(call(business, "getDialogMessages", dialog_id=phone, limit=1))
+        assert [one["text"] for one in read["messages"]] == ["Добрый день"]
 
 
 def test_what_is_stored_can_be_asked_for_without_a_connection(business: Marketer) -> None:

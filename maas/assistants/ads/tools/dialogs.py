@@ -110,7 +110,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
 async def find_dialog(db: Database, context: ToolContext, reference: str) -> queries.AdsDialogRow:
     """The dialogue of the account with this id, lead or phone number. Raises ToolFailure."""
     account = account_of(context)
-    row = await db.row(queries.ads_dialog, account.user_id, account.id, as_uuid(reference), digits_of(reference))
+    row = await db.row(queries.ads_dialog, account.user_id, account.id, as_uuid(reference), phone_of(reference))
     if row is None:
         raise ToolFailure(NO_DIALOG)
     return row
@@ -134,13 +134,13 @@ async def read_messages(
     ]
 
 
-def digits_of(reference: str) -> str | None:
-    """The digits of what is written like a phone number; None for anything else."""
+def phone_of(reference: str) -> str | None:
+    """What is written like a phone number, as it is written; None for anything else."""
     if as_uuid(reference) is not None:
         return None
-    digits = "".join(one for one in reference if one in "0123456789")
+    digits = sum(one in "0123456789" for one in reference)
     is_number = all(one in "0123456789 +-().\u00a0" for one in reference)
-    return digits if is_number and len(digits) in PHONE_DIGITS else None
+    return reference if is_number and digits in PHONE_DIGITS else None
 
 
 def dialog_of(row: queries.AdsDialogsRow | queries.AdsDialogRow, zone: ZoneInfo) -> dict[str, Any]:

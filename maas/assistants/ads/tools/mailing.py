@@ -12,7 +12,7 @@ from maas.assistants.ads.account import account_of
 from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.tools.arguments import Reference, as_uuid
-from maas.assistants.ads.tools.dialogs import DOMAIN, digits_of
+from maas.assistants.ads.tools.dialogs import DOMAIN, phone_of
 from maas.assistants.ads.tools.wordings import SEND_BULK
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
@@ -116,8 +116,8 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 async def _find_recipients(db: Database, context: ToolContext, references: list[str]) -> list[Recipient]:
     """Each person once, in the order asked for. Raises ToolFailure if one is nobody of the account."""
     account = account_of(context)
-    ids, digits = [as_uuid(one) for one in references], [digits_of(one) for one in references]
-    rows = await db.rows(queries.ads_recipients, account.user_id, account.id, ids, digits)
+    ids, phones = [as_uuid(one) for one in references], [phone_of(one) for one in references]
+    rows = await db.rows(queries.ads_recipients, account.user_id, account.id, ids, phones)
     found: dict[str, Recipient] = {}
     for place, row in enumerate(rows, 1):
         jid, number = row["jid"], row["phone_digits"]

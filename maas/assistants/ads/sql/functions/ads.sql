@@ -1,5 +1,11 @@
 -- Advertising: what triggers derive from messages and leads, and accounts.
 
+create or replace function maas.maas_jid_number(p_jid text) returns text language sql immutable as $$
+  select split_part(split_part(p_jid, '@', 1), ':', 1) where p_jid not like '%@lid'
+$$;
+comment on function maas.maas_jid_number is
+  'The phone number in an address of WhatsApp; null for one of the kind lid, whose digits are no number';
+
 create or replace function maas.maas_count_dialogs(p_account uuid, p_jids text[]) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   with counted as (
@@ -15,7 +21,7 @@ set search_path = pg_catalog, pg_temp as $$
          where m.user_account_id = p_account and m.chat_jid = counted.chat_jid and m.lead_id is not null
          order by m.sent_at desc limit 1),
         (select l.id from maas.leads l
-         where l.user_account_id = p_account and l.phone_digits = split_part(counted.chat_jid, '@', 1)
+         where l.user_account_id = p_account and l.phone_digits = maas.maas_jid_number(counted.chat_jid)
          order by l.created_at desc limit 1)),
       messages_in, messages_out, last_message_at from counted
     on conflict (user_account_id, jid) do update set lead_id = coalesce(excluded.lead_id, c.lead_id),

@@ -14,7 +14,7 @@ where c.user_id = $1 and c.user_account_id = $2 and c.last_message_at is not nul
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) = $5);
 
 -- name: ads_dialogs  -- $1 to $5 as ads_count_dialogs, $6 how many; the last written in first
-select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, split_part(c.jid, '@', 1)) as phone, c.lead_id,
+select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone, c.lead_id,
   c.messages_in, c.messages_out, c.last_message_at,
   s.summary is not null and s.messages_up_to >= c.last_message_at as is_summary_current,
   maas.maas_temperature(
@@ -30,8 +30,8 @@ where c.user_id = $1 and c.user_account_id = $2
 order by c.last_message_at desc, c.jid limit $6;
 
 -- name: ads_dialog  -- $1 user, $2 user account, $3 id of a dialogue or of a lead, or null,
--- $4 digits of a phone number, or null
-select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, split_part(c.jid, '@', 1)) as phone, c.lead_id,
+-- $4 a phone number, or null
+select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone, c.lead_id,
   c.messages_in, c.messages_out, c.last_message_at,
   s.summary is not null and s.messages_up_to >= c.last_message_at as is_summary_current,
   maas.maas_temperature(
@@ -40,7 +40,7 @@ from maas.whatsapp_chats c
   left join maas.leads l on l.id = c.lead_id
   left join maas.dialog_summaries s on s.user_account_id = c.user_account_id and s.chat_jid = c.jid
 where c.user_id = $1 and c.user_account_id = $2
-  and (c.id = $3::uuid or c.lead_id = $3 or c.jid in ($4::text || '@s.whatsapp.net', $4 || '@c.us'))
+  and (c.id = $3::uuid or c.lead_id = $3 or c.jid in (maas.maas_phone_number($4) || '@s.whatsapp.net', maas.maas_phone_number($4) || '@c.us'))
 order by c.id = $3 desc nulls last, c.last_message_at desc nulls last limit 1;
 
 -- name: ads_dialog_messages  -- $1 user, $2 user account, $3 jid, $4 how many of the newest to skip, $5 how many,
@@ -58,7 +58,7 @@ with asked as materialized (
       order by length(w.lexeme) desc, w.lexeme limit 32) as lexemes) t
 )
 select c.id, s.summary, s.updated_at, coalesce(c.name, l.name) as name,
-  coalesce(l.phone, split_part(s.chat_jid, '@', 1)) as phone, c.lead_id, c.last_message_at, s.words, s.found,
+  coalesce(l.phone, maas.maas_jid_number(s.chat_jid)) as phone, c.lead_id, c.last_message_at, s.words, s.found,
   maas.maas_temperature(
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) as temperature
 from (
@@ -88,19 +88,20 @@ where (s.messages_up_to is null or s.messages_up_to <= excluded.messages_up_to)
   and (s.summary, s.temperature, s.messages_up_to) is distinct from (
     excluded.summary, excluded.temperature, excluded.messages_up_to);
 
--- name: ads_recipients  -- $1 user, $2 user account, $3 ids of dialogues or leads, $4 digits of phone numbers:
+-- name: ads_recipients  -- $1 user, $2 user account, $3 ids of dialogues or leads, $4 phone numbers:
 -- one of both for each, in order
 select c.id as chat_id, c.jid, l.id as lead_id, l.phone_digits, coalesce(c.name, l.name) as name
-from unnest($3::uuid[], $4::text[]) with ordinality r(id, digits, n)
+from unnest($3::uuid[], $4::text[]) with ordinality r(id, phone, n)
+  cross join lateral (select maas.maas_phone_number(r.phone) as digits) p
   join maas.user_accounts u on u.user_id = $1 and u.id = $2
   left join lateral (
     select * from maas.whatsapp_chats w
     where w.user_account_id = u.id
-      and (w.id = r.id or w.lead_id = r.id or w.jid in (r.digits || '@s.whatsapp.net', r.digits || '@c.us'))
+      and (w.id = r.id or w.lead_id = r.id or w.jid in (p.digits || '@s.whatsapp.net', p.digits || '@c.us'))
     order by w.id = r.id desc nulls last, w.last_message_at desc nulls last, w.jid limit 1) c on true
   left join lateral (
     select * from maas.leads e
-    where e.user_account_id = u.id and (e.id in (r.id, c.lead_id) or e.phone_digits = r.digits)
+    where e.user_account_id = u.id and (e.id in (r.id, c.lead_id) or e.phone_digits = p.digits)
     order by e.id = r.id desc nulls last, e.id = c.lead_id desc nulls last, e.created_at desc, e.id limit 1) l on true
 order by r.n;
 

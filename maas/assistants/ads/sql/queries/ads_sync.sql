@@ -51,7 +51,7 @@ from (
     select distinct on (r.crm_lead_id) r.crm_lead_id, l.id
     from jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, phone text)
       join maas.leads l on l.user_id = $1 and l.user_account_id = $2 and l.crm_lead_id is null
-        and l.phone_digits = regexp_replace(r.phone, '[^0-9]', '', 'g')
+        and l.phone_digits = maas.maas_phone_number(r.phone)
     where not exists (select from maas.leads k where k.user_account_id = $2 and k.crm_lead_id = r.crm_lead_id)
     order by r.crm_lead_id, l.created_at desc, l.id) newest
   order by id, crm_lead_id) found

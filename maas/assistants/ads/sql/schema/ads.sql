@@ -283,6 +283,16 @@ create table maas.crm_stages (
 comment on table maas.crm_stages is 'The stages of the sales funnel, as they were last read from the CRM';
 comment on column maas.crm_stages.place is 'The order of the stages in their pipeline';
 
+create function maas.maas_phone_number(p_text text) returns text language sql immutable as $$
+  -- WhatsApp knows numbers with the code of their country. In Russia and Kazakhstan people write 8 for it, or nothing.
+  select case when btrim(p_text) like '+%' then d
+    when d ~ '^8\d{10}$' then '7' || substr(d, 2) when d ~ '^[79]\d{9}$' then '7' || d
+    when d like '00%' then substr(d, 3) else d end
+  from (select nullif(regexp_replace(p_text, '[^0-9]', '', 'g'), '')) t(d)
+$$;
+comment on function maas.maas_phone_number is
+  'The digits of a phone number with the code of its country, however it is written; null: it has none';
+
 create table maas.leads (
   id uuid primary key default gen_random_uuid(),
   user_id uuid not null,
@@ -292,7 +302,7 @@ create table maas.leads (
   fb_lead_id text,
   crm_lead_id text,
   phone text,
-  phone_digits text generated always as (nullif(regexp_replace(phone, '[^0-9]', '', 'g'), '')) stored,
+  phone_digits text generated always as (maas.maas_phone_number(phone)) stored,
   name text,
   pipeline_id text,
   stage_id text,
