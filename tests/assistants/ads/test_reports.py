@@ -162,7 +162,7 @@ async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> N
     assert (first["tier"], first["conflict"], first["advice"]) == ("A", True, "review")
     assert (second["roi"], second["qcpl"], second["tier"]) == (0.0, 30.0, "D")
     assert data["total"]["crm_qualification_rate"] == 66.67  # 4 of 6 leads here
-    assert (data["total"]["spend"], data["total"]["revenue"], data["total"]["local_leads"]) == (65.0, 110.0, 6)
+    assert (data["total"]["spend"], data["total"]["revenue"], data["total"]["local_leads"]) == (65.0, 110.0, 5)
     assert data["without_creative"] == {
         "spend": 5.0,
         "facebook_leads": 0,
@@ -183,6 +183,20 @@ async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> N
         video,
     )
     assert by_hand == [{"roi": first["roi"], "engaged": first["qualified_leads_engaged"]}]
+
+
+async def test_what_comes_by_itself_is_no_return_on_advertising(shop: Shop) -> None:
+    """A lead of no creative may have paid a lot; it is told apart, and its money is no return."""
+    video = shop.creative("Видео", "71")
+    shop.lead(source_creative_id=video, revenue=130)
+    before = await shop.data("getROIReport", {"period": "last_30d"})
+    shop.lead(revenue=1_000_000, reached_key_stage=True)
+    after = await shop.data("getROIReport", {"period": "last_30d"})
+    for name in ("revenue", "roi", "qcpl", "qualified_leads_engaged", "local_leads"):
+        assert after["total"][name] == before["total"][name], name
+    assert after["total"]["roi"] == 100.0  # 130 for 65
+    assert after["without_creative"]["revenue"] == 1_000_000.0 and after["not_in_total"].startswith("1 leads")
+    assert "not_in_total" not in before
 
 
 async def test_without_facebook_return_is_that_of_stored_figures(bare: Shop, facebook: Running) -> None:

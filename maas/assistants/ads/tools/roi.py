@@ -164,6 +164,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         items = [one.shown() for one in found[: arguments.limit]]
         other = sum((one for key, one in results.items() if key not in known), nothing)
         unmapped = sum((one for key, one in figures.items() if key not in known), Figures())
+        advertised = sum((one.results for one in found), nothing)
         data = {
             "period": period.shown(),
             "currency": ad_account.currency,
@@ -171,9 +172,14 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "definitions": _METRICS,
             "count": len(found),
             "creatives": items,
-            "total": _total(sum((one.figures for one in found), unmapped), sum((one.results for one in found), other)),
+            "total": _total(sum((one.figures for one in found), unmapped), advertised, advertised + other),
             "without_creative": {"spend": rounded(unmapped.spend), "facebook_leads": unmapped.leads, **other.shown()},
         }
+        if other.leads:
+            data["not_in_total"] = (
+                f"{other.leads} leads and their revenue: which advertisement they came from, if any, is not known; "
+                "crm_qualification_rate counts them"
+            )
         if not has_revenue:
             data["no_revenue"] = "no lead of this account has a revenue: ROI is unknown"
         advice = [one.recommendation() for one in found[: arguments.limit]]
@@ -186,7 +192,8 @@ def _results(row: queries.AdsCreativeResultsRow, has_revenue: bool) -> Results:
     return Results(row["leads"], row["engaged"], row["qualified"], row["revenue"] if has_revenue else None)
 
 
-def _total(figures: Figures, results: Results) -> dict[str, Any]:
+def _total(figures: Figures, results: Results, everyone: Results) -> dict[str, Any]:
+    """What all advertising cost and brought; the rate of the CRM is that of `everyone` in it."""
     return {
         "spend": rounded(figures.spend),
         "facebook_leads": figures.leads,
@@ -194,5 +201,5 @@ def _total(figures: Figures, results: Results) -> dict[str, Any]:
         "roi": rounded(roi(results.revenue, figures.spend)),
         "qcpl": rounded(qcpl(figures.spend, results.engaged)),
         "cpl": rounded(cpl(figures.spend, figures.leads)),
-        "crm_qualification_rate": rounded(rate(results.qualified, results.leads)),
+        "crm_qualification_rate": rounded(rate(everyone.qualified, everyone.leads)),
     }
