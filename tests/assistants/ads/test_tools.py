@@ -71,6 +71,17 @@ async def test_campaigns_with_metrics(shop: Shop, facebook: Running) -> None:
     ]
 
 
+async def test_what_archived_campaigns_cost_is_in_the_total(shop: Shop, facebook: Running) -> None:
+    """Facebook lists them no longer, and counts them in what the account has spent."""
+    facebook.merge({"campaigns": {"101": {"status": "ARCHIVED"}}})
+    data, spent = await shop.data("getCampaigns"), await shop.data("getSpendReport")
+    assert [one["id"] for one in data["campaigns"]] == ["103", "102"] and data["count"] == 2
+    assert data["total"] == spent["total"] and data["total"]["spend"] == 65.0
+    assert (data["archived"]["count"], data["archived"]["spend"], data["archived"]["leads"]) == (1, 60.0, 25)
+    active = await shop.data("getCampaigns", {"status": "ACTIVE"})
+    assert active["total"]["spend"] == sum(one["spend"] for one in active["campaigns"]) and "archived" not in active
+
+
 async def test_campaigns_of_a_status_and_a_limit(shop: Shop) -> None:
     data = await shop.data("getCampaigns", {"status": "ACTIVE", "limit": 1})
     assert data["count"] == 2 and [one["id"] for one in data["campaigns"]] == ["101"]

@@ -66,8 +66,14 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in chosen], arguments.limit)
         items = [_campaign(one, of, tree) for one, of in shown]
         total = sum((of for one in chosen if (of := figures.get(one.fb_id))), Figures())
-        data = _head(period, tree) | {"count": len(chosen), "total": total.shown(), "campaigns": items}
-        return ToolAnswer(data, entities(items))
+        data = _head(period, tree) | {"count": len(chosen), "campaigns": items}
+        listed = {one.fb_id for one in campaigns}
+        archived = [of for fb_id, of in figures.items() if fb_id not in listed]
+        if archived and arguments.status is None:
+            past = sum(archived, Figures())
+            data["archived"] = {"count": len(archived)} | past.shown()
+            total += past
+        return ToolAnswer(data | {"total": total.shown()}, entities(items))
 
     @tool(name="getCampaignDetails", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
     async def get_campaign_details(arguments: CampaignDetailsArguments, context: ToolContext) -> Any:
