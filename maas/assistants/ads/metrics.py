@@ -15,6 +15,7 @@ Advice = Literal["scale", "keep", "test", "optimise", "review"]
 DEFINITIONS: Mapping[str, str] = {
     "roi": "(revenue - spend) / spend x 100, percent",
     "qcpl": "spend / qualified_leads_engaged",
+    "leads": "leads by forms and on sites, and conversations that were started",
     "cpl": "spend / leads",
     "cpm": "spend / impressions x 1000: the cost of 1000 impressions",
     "ctr": "clicks / impressions x 100, percent",

@@ -100,6 +100,7 @@ async def test_figures_of_many_days(vendor: Running, client: FacebookClient, day
         ([("onsite_conversion.lead_grouped", "2"), ("lead", "3"), ("offsite_conversion.fb_pixel_lead", "1")], 3),
         ([("offsite_conversion.fb_pixel_lead", "4"), ("onsite_web_lead", "5")], 4),
         ([("link_click", "9"), ("onsite_conversion.messaging_conversation_started_7d", "6")], 6),
+        ([("lead", "10"), ("onsite_conversion.messaging_conversation_started_7d", "20"), ("omni_lead", "10")], 30),
         ([("lead", "3"), ("lead", "8")], 3),
         ([("lead", "0"), ("onsite_web_lead", "5")], 0),
     ],

@@ -82,6 +82,18 @@ async def test_what_archived_campaigns_cost_is_in_the_total(shop: Shop, facebook
     assert active["total"]["spend"] == sum(one["spend"] for one in active["campaigns"]) and "archived" not in active
 
 
+async def test_leads_are_the_same_at_every_level(shop: Shop, facebook: Running) -> None:
+    """Some ads of an account ask for a form, others for a message in WhatsApp."""
+    day = {"spend": "9.00", "impressions": 900, "clicks": 9, "conversations": 20}
+    facebook.merge({"days": {"123": {"2026-11-20": day}}})
+    details = [await shop.data("getCampaignDetails", {"campaign_id": one}) for one in ("101", "102", "103")]
+    by_ad = sum(ad["leads"] for one in details for ad in one["ads"])
+    by_set = sum(of["leads"] for one in details for of in one["adsets"])
+    campaigns, account = await shop.data("getCampaigns"), await shop.data("getSpendReport")
+    by_campaign = sum(one["leads"] for one in campaigns["campaigns"])
+    assert by_ad == by_set == by_campaign == campaigns["total"]["leads"] == account["total"]["leads"] == 45
+
+
 async def test_campaigns_of_a_status_and_a_limit(shop: Shop) -> None:
     data = await shop.data("getCampaigns", {"status": "ACTIVE", "limit": 1})
     assert data["count"] == 2 and [one["id"] for one in data["campaigns"]] == ["101"]

@@ -18,7 +18,8 @@ from shared.vendors import ErrorCode
 from shared.vendors.service import Count, Name, Refusal, refusal_of_status
 
 # One lead comes back under several of these types; the first one that is there counts. `lead` is the sum of leads by
-# forms and on sites; started conversations count where an ad has no leads of any other kind.
+# forms and on sites. A conversation that was started is a lead, too, and none of these: so that ads, campaigns and the
+# account add up where some ads ask for a form and others for a message.
 LEAD_TYPES = (
     "lead",
     "onsite_conversion.lead_grouped",
@@ -26,8 +27,8 @@ LEAD_TYPES = (
     "offsite_conversion.fb_pixel_lead",
     "onsite_web_lead",
     "omni_lead",
-    "onsite_conversion.messaging_conversation_started_7d",
 )
+CONVERSATION = "onsite_conversion.messaging_conversation_started_7d"
 _RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
 _TOKEN_CODES = frozenset({102, 190, 463, 467})
 M = TypeVar("M")
@@ -172,7 +173,7 @@ class Figures(BaseModel):
 
     @property
     def leads(self) -> int:
-        return _first(self.actions, LEAD_TYPES)
+        return _first(self.actions, LEAD_TYPES) + _first(self.actions, (CONVERSATION,))
 
     @property
     def video_views(self) -> int:

@@ -31,7 +31,7 @@ from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "ads"
 TIMEOUT_S = 60.0  # large accounts have many pages
-_METRICS = {name: DEFINITIONS[name] for name in ("cpl", "cpm", "ctr")}
+_METRICS = {name: DEFINITIONS[name] for name in ("leads", "cpl", "cpm", "ctr")}
 
 
 class CampaignsArguments(ListArguments):

@@ -76,7 +76,7 @@ NEW_AD = {"name", "adset_id", "creative", "status"}
 STATUSES = {"ACTIVE", "PAUSED", "ARCHIVED", "DELETED"}
 HIDDEN = {"ARCHIVED", "DELETED"}  # from lists
 LEVELS = {"account": "accounts", "campaign": "campaigns", "adset": "adsets", "ad": "ads"}
-COUNTS = ("impressions", "clicks", "leads", "video_views", "p25", "p50", "p75", "p95")
+COUNTS = ("impressions", "clicks", "leads", "conversations", "video_views", "p25", "p50", "p75", "p95")
 VIDEO = {
     "video_play_actions": "video_views",
     "video_p25_watched_actions": "p25",
@@ -350,6 +350,7 @@ def row(total: Json, owners: dict[str, str]) -> Iterator[tuple[str, Any]]:
     actions = {"link_click": total["clicks"], "video_view": total["video_views"]} | dict.fromkeys(
         LEAD_TYPES, total["leads"]
     )
+    actions["onsite_conversion.messaging_conversation_started_7d"] = total["conversations"]
     if found := [{"action_type": name, "value": str(int(count))} for name, count in actions.items() if count]:
         yield "actions", found
     for field, name in VIDEO.items():
