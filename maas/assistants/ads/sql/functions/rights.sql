@@ -15,6 +15,8 @@ comment on function maas.ads_table_rights is 'What each role may do with the tab
 
 create or replace function maas.ads_function_rights()
 returns table (role_name text, functions text[]) language sql immutable as $$
-  values ('maas_server', array['maas_set_specs']), ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number'])
+  values
+    ('maas_server', array['maas_set_specs']),
+    ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number'])
 $$;
 comment on function maas.ads_function_rights is 'Which role may execute the functions of advertising';

@@ -14,8 +14,8 @@ where c.user_id = $1 and c.user_account_id = $2 and c.last_message_at is not nul
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) = $5);
 
 -- name: ads_dialogs  -- $1 to $5 as ads_count_dialogs, $6 how many; the last written in first
-select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone, c.lead_id,
-  c.messages_in, c.messages_out, c.last_message_at,
+select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone,
+  c.lead_id, c.messages_in, c.messages_out, c.last_message_at,
   s.summary is not null and s.messages_up_to >= c.last_message_at as is_summary_current,
   maas.maas_temperature(
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) as temperature
@@ -31,8 +31,8 @@ order by c.last_message_at desc, c.jid limit $6;
 
 -- name: ads_dialog  -- $1 user, $2 user account, $3 id of a dialogue or of a lead, or null,
 -- $4 a phone number, or null
-select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone, c.lead_id,
-  c.messages_in, c.messages_out, c.last_message_at,
+select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone,
+  c.lead_id, c.messages_in, c.messages_out, c.last_message_at,
   s.summary is not null and s.messages_up_to >= c.last_message_at as is_summary_current,
   maas.maas_temperature(
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) as temperature
@@ -40,7 +40,8 @@ from maas.whatsapp_chats c
   left join maas.leads l on l.id = c.lead_id
   left join maas.dialog_summaries s on s.user_account_id = c.user_account_id and s.chat_jid = c.jid
 where c.user_id = $1 and c.user_account_id = $2
-  and (c.id = $3::uuid or c.lead_id = $3 or c.jid in (maas.maas_phone_number($4) || '@s.whatsapp.net', maas.maas_phone_number($4) || '@c.us'))
+  and (c.id = $3::uuid or c.lead_id = $3
+    or c.jid in (maas.maas_phone_number($4) || '@s.whatsapp.net', maas.maas_phone_number($4) || '@c.us'))
 order by c.id = $3 desc nulls last, c.last_message_at desc nulls last limit 1;
 
 -- name: ads_dialog_messages  -- $1 user, $2 user account, $3 jid, $4 how many of the newest to skip, $5 how many,
