@@ -95,9 +95,15 @@ REMEMBER = {
     "schema": {"type": "string", "enum": ["on", "off"]},
     "description": "off: the exchange is answered and logged, but never recalled.",
 }
+IGNORE = {
+    "name": "X-MaaS-Ignore",
+    "example": "tools, images",
+    "schema": {"type": "string", "pattern": r"^\s*((tools|images)\s*(,\s*(tools|images)\s*)*)?$"},
+    "description": "What the client agrees to have left out where the assistant cannot use it.",
+}
 REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_run": (IDEMPOTENCY_KEY,),
-    "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
+    "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER, IGNORE),
     "get_events": (
         {
             "name": "Last-Event-ID",
