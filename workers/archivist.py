@@ -12,7 +12,10 @@ from maas.builtin_model.summaries import archive
 from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps
 from maas.facts.exchanges import (
+    MAX_CHARS_BEFORE,
     MAX_EXCHANGE_MESSAGES,
+    MAX_KNOWN,
+    MAX_MESSAGES_BEFORE,
     ExchangeLine,
     exchange_request,
     exchange_text,
@@ -37,8 +40,6 @@ MAX_SENTENCES = 4
 MAX_SUMMARY_CHARS, MAX_READ_CHARS = 2000, 8000
 MAX_TAGS = 8
 MAX_TAG_CHARS = 50
-MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
-MAX_KNOWN = 10  # facts that the model is shown, by number
 _Log: TypeAlias = "queries.ImportedTurnsRow | queries.RecordedExchangeRow | queries.ExchangeOfRunRow"
 
 

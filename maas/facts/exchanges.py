@@ -20,6 +20,8 @@ from shared.text import escape, one_line, shorten
 
 MAX_EXCHANGE_MESSAGES = 8
 MAX_MESSAGE_CHARS = 12_000
+MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
+MAX_KNOWN = 10  # facts that the model is shown, by number
 MAX_REPLY_TOKENS = 800  # of a summary, and again of the facts
 MIN_REPLY_TOKENS, CHARS_PER_TOKEN = 250, 2  # of each: both are about as long as the exchange at most
 _PROPERTIES = {"summary": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}

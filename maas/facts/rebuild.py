@@ -14,7 +14,10 @@ from maas.builtin_model.language import content_words, stem
 from maas.engine.run import StageLog
 from maas.engine.stages import Deps, Prompt
 from maas.facts.exchanges import (
+    MAX_CHARS_BEFORE,
     MAX_EXCHANGE_MESSAGES,
+    MAX_KNOWN,
+    MAX_MESSAGES_BEFORE,
     ExchangeLine,
     exchange_request,
     exchange_text,
@@ -32,8 +35,7 @@ from shared.json import json_object
 from shared.models import ModelError, Request, spec_of
 
 STAGE = "facts"
-MAX_KNOWN, TOKENS_OF_KNOWN = 10, 200  # facts that the model is shown by number, and what they take together
-MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800
+TOKENS_OF_KNOWN = 200  # that the facts take which the model is shown
 Message: TypeAlias = "queries.ArchivedMessagesRow"
 
 
