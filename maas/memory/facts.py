@@ -168,7 +168,7 @@ class Known:
         if any(one.fact.is_asked for one in self.lines):
             return ASKED
         share = max((min(one.fact.matches / terms, 1.0) for one in self.lines), default=0.0) if terms else 0.0
-        return share if share >= MOST else share / 2
+        return share if share >= MOST else share / 4
 
     def besides(self, shown: Collection[UUID]) -> tuple[CardLine, ...]:
         """The lines that say more than these messages; a fact that holds and always did stands there already."""

@@ -165,5 +165,7 @@ def test_an_answer_says_that_memory_holds_none(stack: Stack, user: UUID) -> None
     answer = stack.rows("select final_answer from pipeline_runs where id = %s", run_id)[0]["final_answer"]
     assert PHRASES["en"].no_result in answer and PHRASES["en"].nearest_heading in answer and "Tom" in answer
     assert NEAREST not in focus(stack, ask(stack, user, "Where do I live?"))
+    called = ask(stack, user, *(f"It snowed on day {number}." for number in range(8)), "What is my grandmother called?")
+    assert NEAREST in focus(stack, called), "what the neighbour is called is no answer"
     known = post(stack, "/v1/context", user_id=str(user), query="In which town is my home?")
     assert known["found"] and known["confidence"] >= 0.9 and "Bergen" in known["context"]
