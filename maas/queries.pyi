@@ -878,6 +878,12 @@ class LayersWantedRow(TypedDict):
 
 layers_wanted: Query[LayersWantedRow, pg.uuid]
 
+# exchanges.sql
+
+store_exchange: Value[str, Never, pg.uuid, pg.jsonb]
+
+drop_replaced: Value[None, Never, pg.uuid]
+
 # facts.sql
 
 class ListFactsRow(TypedDict):
@@ -1446,6 +1452,7 @@ class ExchangeOfRunRow(TypedDict):
     speaker: str | Any
     occurred_at: datetime | Any
     origins: Any
+    replaces: UUID | Any
 
 exchange_of_run: Query[ExchangeOfRunRow, pg.array[pg.uuid]]
 

@@ -62,7 +62,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if run.as_of:
         logs = await deps.db.rows(queries.recorded_exchange, run.id)
     else:
-        logs = await deps.db.grouped_rows(queries.exchange_of_run, run.id)
+        logs = rows = await deps.db.grouped_rows(queries.exchange_of_run, run.id)
+        if rows and rows[0]["replaces"] is not None:
+            await deps.db.value(queries.drop_replaced, run.id)
     if not logs:  # not to be remembered, just erased, or summarized with the next exchange before a retry
         return Outcome()
     profile = await read_profile(deps.db, run.assistant, run.assistants_version)

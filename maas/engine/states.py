@@ -35,6 +35,7 @@ class RunKind(StrEnum):
     ACTION = "action"  # a tool call that the user approved, or a button that was pressed
     TASK = "task"  # long work in steps
     ARCHIVE = "archive"  # imported messages that are to be summarized
+    CALL = "call"  # a pass-through model that called tools of the client or failed; kept for its cost
     TRIAL = "trial"  # an answer given again with another prompt; nobody but administrators sees it
 
 

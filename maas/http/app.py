@@ -1,6 +1,6 @@
 """The ASGI application: middleware and routes over a database.
 
-The only model that this process calls is the embedder of queries.
+This process calls the embedder of queries, and pass-through models for clients that name them; no stage runs here.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ from maas.http.routes import METHODS, all_routes
 from maas.http.shares import Shares
 from maas.http.state import AppState, RateLimiter, RequestMetrics
 from maas.http.web_interface import WebInterface
+from maas.passthrough.calls import ProviderCalls
+from maas.passthrough.models import PassthroughModels
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
@@ -222,7 +224,7 @@ class Application(Starlette):
                 allow_origins=self._origins,
                 allow_methods=METHODS,
                 allow_headers=["*"],
-                expose_headers=["X-Request-Id", "Retry-After", "X-MaaS-Ignored"],
+                expose_headers=["X-Request-Id", "Retry-After", "X-MaaS-Ignored", "X-MaaS-Memory", "X-MaaS-Request"],
             )
         return ResponseHeaders(app)
 
@@ -246,7 +248,7 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         watcher = RunWatcher(db, listen_dsn)
         submissions = Submitter(db, settings.quotas.user_queue_limit)
-        hasher = PasswordHasher()
+        hasher, provider_calls = PasswordHasher(), ProviderCalls()
         app.state.maas = AppState(
             db,
             long_db or db,
@@ -260,11 +262,14 @@ def create_app(
             RateLimiter(),
             Shares.of(settings),
             AccessAudit(db),
+            PassthroughModels(settings),
+            provider_calls,
             query_embedder,
             sign_in=SignIn(db, settings.access, hasher) if settings.access.auth == "local" else None,
         )
         async with watcher.listening():
             yield
+        await provider_calls.close()
         hasher.close()
 
     served = all_routes()

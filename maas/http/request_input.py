@@ -17,7 +17,7 @@ from starlette.requests import Request
 from maas.memory.dates import to_utc
 from shared.errors import MaasError, problems_of
 from shared.json import is_storable, parse_json
-from shared.text import is_blank
+from shared.text import is_blank, offload
 
 MAX_JSON_BODY_BYTES = 1024 * 1024
 MAX_PAGE_SIZE = 100
@@ -181,7 +181,7 @@ async def read_to_file(request: Request, file: BinaryIO, max_bytes: int, media_t
     file.seek(0)
 
 
-async def read_json(request: Request) -> object:
+async def read_json(request: Request, max_bytes: int = MAX_JSON_BODY_BYTES) -> object:
     """Return the body as a JSON value. Raises MaasError: unsupported_media_type, too_large, invalid_json."""
     media_type = content_type(request)
     if media_type != "application/json" and not (
@@ -189,10 +189,10 @@ async def read_json(request: Request) -> object:
     ):
         raise MaasError("unsupported_media_type", "send the body as application/json")
     raw = bytearray()
-    async for chunk in read_chunks(request, MAX_JSON_BODY_BYTES):
+    async for chunk in read_chunks(request, max_bytes):
         raw += chunk
     try:
-        value: object = parse_json(bytes(raw), unique_names=True)
+        value: object = await offload(len(raw), parse_json, bytes(raw), unique_names=True)
     except UnicodeDecodeError as error:
         raise MaasError("invalid_json", f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
     except ValueError as error:

@@ -18,6 +18,7 @@ MIN_REQUESTS_OF_ONE = 16  # a browser alone may send six
 MAX_EXPORTS = 2
 MAX_DELETIONS = 2
 LONG_POOL_SIZE = MAX_EXPORTS + MAX_CONCURRENT_IMPORTS + MAX_DELETIONS
+MAX_WAITING_RECALLS = 1000  # of one user
 MAX_SMALL_TEXT_BYTES = 64 * 1024
 
 
@@ -31,6 +32,9 @@ class Shares:
 
     requests: FairSemaphore  # in progress, those that wait for an answer and those to /mcp included
     streams: FairSemaphore  # event streams
+    provider_calls: FairSemaphore  # calls of pass-through models, until their reply has ended
+    large_bodies: FairSemaphore  # JSON bodies of more than a MiB, until their request is answered
+    recalls: FairSemaphore  # searches for requests to pass-through models, which a user may send side by side
     reads: FairSemaphore  # searches, which leave half of the pool to all other requests
     exports: FairSemaphore  # from the first row to the last byte that the client has read
     import_uploads: FairSemaphore  # temporary files of imports, 64 MiB each
@@ -50,6 +54,9 @@ class Shares:
         return cls(  # subject, places, places of one owner, seconds that a request waits
             requests=FairSemaphore("requests in progress", connections, requests_of_one, 0),
             streams=FairSemaphore("event streams", streams, max(1, streams // SHARE_OF_ONE), 0),
+            provider_calls=FairSemaphore("calls of models", streams, max(1, streams // 2), 0),
+            large_bodies=FairSemaphore("large bodies", 16, 4, 10),
+            recalls=FairSemaphore("recalls", max(1, settings.database.pool_size // 2), 2, 10, MAX_WAITING_RECALLS),
             reads=FairSemaphore("searches", max(1, settings.database.pool_size // 2), 1, 5),
             exports=FairSemaphore("exports", MAX_EXPORTS, 1, 2),
             import_uploads=FairSemaphore("imports", 8, 2, 5),

@@ -16,6 +16,8 @@ from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator
 from maas.http.auth.access_audit import AccessAudit
 from maas.http.shares import Shares
+from maas.passthrough.calls import ProviderCalls
+from maas.passthrough.models import PassthroughModels
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
@@ -113,6 +115,8 @@ class AppState:
     rate_limiter: RateLimiter
     shares: Shares
     access_audit: AccessAudit
+    passthrough: PassthroughModels
+    provider_calls: ProviderCalls
     query_embedder: QueryEmbedder | None = None
     sign_in: SignIn | None = None
 

@@ -22,6 +22,7 @@ from maas.settings.http import HttpSettings
 from maas.settings.images import ImageSettings
 from maas.settings.models import ModelSettings
 from maas.settings.page import PageSettings
+from maas.settings.passthrough import PassthroughSettings
 from maas.settings.plugins import PluginSettings
 from maas.settings.profiles import PROFILES, ProfileName, choose_profile
 from maas.settings.providers import ProviderSettings
@@ -44,6 +45,7 @@ class Settings:
     page: PageSettings
     uploads: UploadSettings
     providers: ProviderSettings
+    passthrough: PassthroughSettings
     models: ModelSettings
     answers: AnswerSettings
     budgets: BudgetSettings

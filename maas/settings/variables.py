@@ -43,9 +43,15 @@ def _variable_of(name: str, field: FieldInfo) -> str:
 
 
 def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
-    """Return the names of secrets that the HTTP process does not need: all but the key of its embedding model."""
-    provider = settings.embeddings.embedding_model.partition(":")[0].strip()
-    ours = (name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key")
+    """Return the names of secrets that the HTTP process does not need.
+
+    It needs the key of its embedding model, and OpenAI's where clients may call models of a provider.
+    """
+    providers = {settings.embeddings.embedding_model.partition(":")[0].strip()}
+    if settings.passthrough.passthrough:
+        providers.add("openai")
+    needed = {f"{provider}_api_key" for provider in providers}
+    ours = (name for name in ORCHESTRATOR_SECRETS if name not in needed)
     return (*ours, *(name for kind in _kinds_of_plugins() for name in kind.orchestrator_secrets), *service_secrets())
 
 

@@ -1,9 +1,9 @@
 -- Conversations, their messages and rolling summary, the agents that speak in them, and notes.
 
 create or replace function maas.maas_default_mode(p_assistant text) returns text language sql stable as $$
-  select case when a.definition->>'default_mode' in ('auto', 'plan', 'ask')
-    then a.definition->>'default_mode' else 'auto' end
-  from maas.assistants a where a.name = p_assistant
+  select coalesce((
+    select a.definition->>'default_mode' from maas.assistants a
+    where a.name = p_assistant and a.definition->>'default_mode' in ('auto', 'plan', 'ask')), 'auto')
 $$;
 comment on function maas.maas_default_mode is 'The mode in which a new conversation with this assistant begins';
 

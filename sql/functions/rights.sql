@@ -119,14 +119,15 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit',
       'maas_create_conversation', 'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action',
       'maas_decide_action', 'maas_press_button', 'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key',
-      'maas_embedding_backlog', 'maas_assistant_tools', 'maas_insert_call',
+      'maas_embedding_backlog', 'maas_assistant_tools', 'maas_insert_call', 'maas_store_exchange',
       'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code',
       'maas_begin_session', 'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account',
       'maas_create_link', 'maas_use_link']),
 
     ('maas_worker', formats || search || array[
       'maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
-      'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics',
+      'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_drop_replaced',
+      'maas_add_events', 'maas_add_metrics',
       'maas_bucket', 'maas_due_until', 'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count',
       'maas_price', 'maas_log_horizon', 'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note',
       'maas_drop_note', 'maas_fold_conversation', 'maas_hash_arguments', 'maas_propose_action', 'maas_show_actions',

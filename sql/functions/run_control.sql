@@ -37,7 +37,7 @@ begin
     perform maas.maas_add_event(p_id, 'archive_retried', '{}');
   else
     select jsonb_build_object('try', try, 'error_code', error_code, 'error_message', error_message) into former_error
-    from maas.pipeline_runs where id = p_id and status = 'FAILED' and queue_state = 2 for update;
+    from maas.pipeline_runs where id = p_id and status = 'FAILED' and kind <> 'call' and queue_state = 2 for update;
     if not found then
       return case when exists (select from maas.pipeline_runs where id = p_id) then 'not_failed' else 'not_found' end;
     end if;

@@ -12,10 +12,13 @@ begin
   if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
     new.status := 'NEW';  -- a client cannot skip a stage; an unknown status is left to the CHECK
   end if;
-  new.is_remembered := (
-    select coalesce(new.is_remembered, true)
-      and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
-    from maas.assistants a where a.name = new.assistant and a.is_active);
+  new.is_remembered := case
+    when new.assistant = 'passthrough' and current_setting('maas.passthrough', true) = 'on'
+      then coalesce(new.is_remembered, true)  -- maas_store_exchange
+    else (
+      select coalesce(new.is_remembered, true)
+        and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
+      from maas.assistants a where a.name = new.assistant and a.is_active) end;
   if new.is_remembered is null then
     raise foreign_key_violation using
       message = format('assistant: there is no active assistant "%s"', new.assistant) || coalesce((

@@ -239,17 +239,17 @@ order by level, occurred_at, created_at;
 
 -- name: exchange_of_run  -- $1 runs: of each its own logs, and those whose archiving failed before
 with me as materialized (
-  select a.place::int as place, r.id, r.user_id, r.queue_key, r.seq
+  select a.place::int as place, r.id, r.user_id, r.queue_key, r.seq, r.replaces
   from unnest($1::uuid[]) with ordinality as a(id, place)
   -- offset 0: one index probe per run, never a scan
   cross join lateral (select * from maas.pipeline_runs p where p.id = a.id offset 0) r
 )
-select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
+select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins, me.replaces
 from me cross join lateral (
   select * from maas.raw_logs w
   where w.run_id = me.id and w.user_id is not distinct from me.user_id and w.archived_at is null offset 0) l
 union all
-select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
+select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins, me.replaces
 from me cross join lateral (
   select * from maas.raw_logs w
   where w.user_id = me.user_id and w.archive_owed and w.run_id <> me.id and w.archived_at is null offset 0) l

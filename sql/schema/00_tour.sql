@@ -34,6 +34,8 @@
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
 --   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown
 --                     behind it.
+--   maas_store_exchange  stores what a pass-through model answered: it passes no stage before the Archivist.
+--                     maas_drop_replaced takes an exchange out of memory whose question was answered again.
 --   maas_facts        reads what is true of a user from the rows of facts, which maas_write_facts adds with a summary;
 --                     maas_decide_fact and maas_correct_fact note what a person says about them.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,

@@ -15,11 +15,12 @@ create table maas.pipeline_runs (
   user_query text not null,
   assistant varchar(50) not null default 'mentor',
   conversation_id uuid,
-  kind varchar(10) not null default 'ask' check (kind in ('ask', 'archive', 'action', 'task', 'trial')),
+  kind varchar(10) not null default 'ask' check (kind in ('ask', 'archive', 'action', 'task', 'trial', 'call')),
   mode varchar(10) check (mode in ('auto', 'plan', 'ask')),
   attachment_ids uuid[] not null default '{}',
   client_context jsonb,
   is_remembered boolean not null default true,
+  replaces uuid,
   source varchar(20) not null default 'sql',
   metadata jsonb,
   caller text not null default '',
@@ -118,6 +119,8 @@ comment on column maas.pipeline_runs.client_context is
   'It is not the user''s text';
 comment on column maas.pipeline_runs.is_remembered is
   'False: the text is logged, but never recalled or summarised; decided at insert';
+comment on column maas.pipeline_runs.replaces is
+  'The earlier run of the same user whose question this one answers again; its exchange leaves memory';
 comment on column maas.pipeline_runs.limited is
   'budget: the user''s daily budget was spent, so stages worked by rule from there on; '
   'stopped: the run was cancelled while its answer was being written, and the answer is what there was';

@@ -434,7 +434,8 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"model": "stickers", "messages": says([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {
         "url": "data:image/png;base64,AAAA"}}])}, "bad_image", None),
     ({"messages": [{"role": "system", "content": "x" * 65_537}, *says("Hi")]}, "context_length_exceeded", None),
-    ({"metadata": {"conversation_id": "mine"}}, "bad_parameter", "metadata.conversation_id"),
+    ({"metadata": {"conversation_id": " "}}, "bad_parameter", "metadata.conversation_id"),
+    ({"metadata": {"conversation_id": "x" * 201}}, "bad_parameter", "metadata.conversation_id"),
     ({"metadata": {"conversation_id": 7}}, "bad_parameter", "metadata.conversation_id"),
     ({"metadata": {"a": "\x00"}}, "bad_parameter", "metadata"),
     ({"metadata": {"remember": False}}, "bad_parameter", "metadata.remember"),

@@ -23,6 +23,8 @@ from maas.http.openai.completions import stream_completion
 from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
 from maas.http.shares import Shares
 from maas.http.state import AppState, RateLimiter, RequestMetrics
+from maas.passthrough.calls import ProviderCalls
+from maas.passthrough.models import PassthroughModels
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submission, Submitter
@@ -276,6 +278,8 @@ async def test_silence_is_broken_by_comments(database: str) -> None:
             RateLimiter(),
             Shares.of(load_settings()),
             AccessAudit(db),
+            PassthroughModels(load_settings()),
+            ProviderCalls(),
         )
         run_id = await state.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream_completion(state, run_id, "mentor", False, keep_alive_s=0.05)) as lines:

@@ -56,6 +56,7 @@ PLACES = {
     ("maas/mcp_server/http.py", "AsyncClient"): "our own routes, within the process",
     ("maas/cli/up.py", "Popen"): "our own processes, which inherit the output",
     ("maas/engine/supervision.py", "create_subprocess_exec"): "our own processes, which inherit the output",
+    ("maas/passthrough/calls.py", "AsyncClient"): "MAX_STREAM_BYTES",
     ("shared/bounded_http.py", "AsyncClient"): "the argument",
     ("shared/models/anthropic.py", "DefaultAsyncHttpxClient"): "MAX_TEXT_REPLY_BYTES, MAX_STREAM_BYTES",
     ("shared/models/anthropic.py", "AsyncAnthropic"): "by its http_client",

@@ -27,20 +27,22 @@ SPY = "id -u; id -G; pwd; echo $HOME; touch $HOME/mine && echo written; cat /pro
 
 
 @pytest.mark.parametrize(
-    ("embedding_model", "kept"),
+    ("embedding_model", "passthrough", "kept"),
     [
-        ("none", set()),
-        ("local:e5-small", set()),
-        ("gemini:gemini-embedding-001@768", {"GEMINI_API_KEY"}),
-        (" openai : text-embedding-3-small", {"OPENAI_API_KEY"}),
+        ("none", "off", set()),
+        ("none", "*", {"OPENAI_API_KEY"}),
+        ("local:e5-small", "off", set()),
+        ("gemini:gemini-embedding-001@768", "off", {"GEMINI_API_KEY"}),
+        ("gemini:gemini-embedding-001@768", "*", {"GEMINI_API_KEY", "OPENAI_API_KEY"}),
+        (" openai : text-embedding-3-small", "off", {"OPENAI_API_KEY"}),
     ],
 )
-def test_the_server_has_no_key_but_that_of_its_embedder(
-    monkeypatch: pytest.MonkeyPatch, embedding_model: str, kept: set[str]
+def test_the_server_has_no_key_but_those_of_its_embedder_and_of_pass_through(
+    monkeypatch: pytest.MonkeyPatch, embedding_model: str, passthrough: str, kept: set[str]
 ) -> None:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    settings = load_settings(embedding_model=embedding_model)
+    settings = load_settings(embedding_model=embedding_model, passthrough=passthrough)
     assert KEYS.keys() & without_keys(os.environ, settings).keys() == kept
     assert without_keys({"PATH": "/bin", **KEYS}, settings)["PATH"] == "/bin"
     left = drop_keys(settings)

@@ -209,12 +209,12 @@ class ChatCompletion(Schema):
 
 
 class ModelInfo(Schema):
-    """An assistant, as a model of OpenAI's API."""
+    """An assistant, or a model of a provider that is passed through, as a model of OpenAI's API."""
 
-    id: str = Field(description="The name of the assistant.")
+    id: str = Field(description="The name of the assistant or of the model.")
     object: Literal["model"] = "model"
     created: int
-    owned_by: Literal["maas"] = "maas"
+    owned_by: Literal["maas", "provider"] = "maas"
 
 
 class InactiveModel(Schema):

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas.engine.states import TERMINAL, Status
-from maas.http.auth.authorize import hold_stream
+from maas.http.auth.authorize import hold_stream, owner_of
 from maas.http.openai import (
     ChatAnswer,
     ChatCompletion,
@@ -34,10 +34,13 @@ from maas.http.openai import (
     error_of_failed_run,
     openai_error_response,
 )
+from maas.http.openai.passthrough import find_model, pass_through
 from maas.http.openai.request import ignored_header, read_completion_request, unknown_model
+from maas.http.request_input import MAX_JSON_BODY_BYTES, read_json
 from maas.http.schemas import json_response
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
-from maas.http.state import AppState, app_state
+from maas.http.state import AppState, app_state, until_sent
+from maas.passthrough.models import ProviderModel
 from maas.runs.answers import RunAnswer, read_answer
 from maas.runs.event_stream import Cursor, Page
 from maas.runs.run_watcher import KEEP_ALIVE_S, POLL_INTERVAL_S, watch
@@ -45,12 +48,20 @@ from maas.runs.submit import list_assistants, list_inactive_assistants
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
+MAX_PASSTHROUGH_BYTES = 32 * 1024 * 1024
 END_OF_STREAM = "data: [DONE]\n\n"
 
 
 async def post_chat_completion(request: Request) -> Response:
-    """Ask an assistant in OpenAI's format: the last user message is the query, and MaaS adds history and memory."""
-    completion_request = await read_completion_request(request)
+    """Ask an assistant in OpenAI's format: the last user message is the query, and MaaS adds history and memory.
+
+    With the name of a pass-through model the request goes to its provider as it is, but for memory that is added.
+    """
+    value = await _read_value(request)
+    if (model := await _find_passthrough(request, value)) is not None:
+        assert isinstance(value, dict)
+        return await pass_through(request, model, value)
+    completion_request = await read_completion_request(request, value)
     state, body, ignored = app_state(request), completion_request.body, completion_request.ignored
     if body.stream:
         hold_stream(request)
@@ -73,10 +84,33 @@ async def post_chat_completion(request: Request) -> Response:
     return response
 
 
+async def _read_value(request: Request) -> object:
+    """Return the body as a JSON value; a large one holds a place until the request is answered."""
+    size = request.headers.get("content-length", "")
+    if not (size.isascii() and size.isdigit() and int(size) > MAX_JSON_BODY_BYTES):
+        return await read_json(request)
+    state = app_state(request)
+    await until_sent(request).enter_async_context(state.shares.large_bodies.hold(owner_of(request)))
+    value = await read_json(request, MAX_PASSTHROUGH_BYTES)
+    if await _find_passthrough(request, value) is None:
+        raise MaasError("too_large", f"the body exceeds {MAX_JSON_BODY_BYTES} bytes")
+    return value
+
+
+async def _find_passthrough(request: Request, value: object) -> ProviderModel | None:
+    """The pass-through model that a body names; an assistant of that name goes first, unless it has a provider."""
+    model = find_model(request, value)
+    if model is None or not isinstance(value, dict):
+        return None
+    name = str(value["model"])
+    return None if ":" not in name and await list_assistants(app_state(request).db, name) else model
+
+
 async def get_models(request: Request) -> Response:
-    """List the active assistants as OpenAI models, and those that are not configured with the reason."""
+    """List assistants and pass-through models that are named one by one, and assistants that are not configured."""
     db = app_state(request).db
     models = [_to_model(name, one.updated_at) for name, one in (await list_assistants(db)).items()]
+    models += [_to_passthrough_model(name) for name in app_state(request).passthrough.names()]
     inactive = [InactiveModel(id=name, reason=why) for name, why in (await list_inactive_assistants(db)).items()]
     return _with_request_id(request, json_response(ModelList(data=models, inactive=inactive)))
 
@@ -85,8 +119,10 @@ async def get_model(request: Request) -> Response:
     """Return one active assistant as an OpenAI model."""
     name = request.path_params["model"]
     found = await list_assistants(app_state(request).db, name)
+    if not found and app_state(request).passthrough.find(name) is not None:
+        return _with_request_id(request, json_response(_to_passthrough_model(name)))
     if not found:
-        raise await unknown_model(app_state(request).db, name)
+        raise await unknown_model(request, name)
     return _with_request_id(request, json_response(_to_model(name, found[name].updated_at)))
 
 
@@ -125,6 +161,10 @@ def _to_chat_completion(completion: RunAnswer, ignored: Sequence[str]) -> ChatCo
 
 def _to_model(name: str, updated_at: datetime) -> ModelInfo:
     return ModelInfo(id=name, created=int(updated_at.timestamp()))
+
+
+def _to_passthrough_model(name: str) -> ModelInfo:
+    return ModelInfo(id=name, created=0, owned_by="provider")
 
 
 def _with_request_id(request: Request, response: Response) -> Response:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 
 from maas.conversations.attachments import store_upload
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.auth.authorize import check_body, principal_of
 from maas.http.openai import ChatMessage, ChatRequest
+from maas.http.openai.caller import bad_parameter, read_caller
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
-from maas.http.users import read_user_header, resolve_user
+from maas.http.users import resolve_user
 from maas.runs.client_context import ClientContext, ClientMessage, Role
 from maas.runs.submit import OPENAI_SOURCE, Submission, list_assistants, list_inactive_assistants
-from shared.db import Database
 from shared.errors import MaasError, problems_of
-from shared.json import MAX_JSON_DEPTH, is_storable
 from shared.text import clean, is_blank
 
 MAX_IMAGES = 10
@@ -54,23 +52,22 @@ class CompletionRequest:
     is_retry: bool
 
 
-async def read_completion_request(request: Request) -> CompletionRequest:
-    """Validate the body and store the images that it contains.
+async def read_completion_request(request: Request, value: object) -> CompletionRequest:
+    """Validate a body and store the images that it contains.
 
-    Raises MaasError: what `read_body`, `resolve_user` and `keep_upload` raise, `unsupported_parameter`,
-    `unknown_assistant`, `query_too_long`.
+    Raises MaasError: what `check_body`, `read_caller`, `resolve_user` and `store_upload` raise,
+    `unsupported_parameter`, `unknown_assistant`, `query_too_long`.
     """
-    body = await read_body(request, ChatRequest)
+    body = await check_body(request, ChatRequest, value)
     unused = _read_unused(request)
     _check_parameters(body, unused)
     query, images = _read_query(body.messages)
     context, dropped = read_context(body.messages)
-    conversation_id, is_remembered, metadata = _read_metadata(body.metadata)
-    is_remembered = is_remembered and _is_on(request.headers.get("x-maas-remember"), "X-MaaS-Remember")
+    caller = read_caller(request, value if isinstance(value, Mapping) else {})
     db, key = app_state(request).db, read_idempotency_key(request)
     assistant = (await list_assistants(db, body.model)).get(body.model)
     if assistant is None:
-        raise await unknown_model(db, body.model)
+        raise await unknown_model(request, body.model)
     ignored = ignored_parameters(body, dropped)
     if images and not assistant.takes_photos:
         if "images" not in unused:
@@ -78,7 +75,7 @@ async def read_completion_request(request: Request) -> CompletionRequest:
                 "messages", f"messages: {body.model} does not look at images; leave them out, {_or_ignore('images')}"
             )
         ignored, images = (*ignored, f"images ({len(images)})"), []
-    user_id = await resolve_user(request, body.user or body.safety_identifier or read_user_header(request))
+    user_id = await resolve_user(request, caller.user)
     attachment_ids = []
     for image in images:
         async with app_state(request).shares.images.hold(user_id):
@@ -87,22 +84,24 @@ async def read_completion_request(request: Request) -> CompletionRequest:
         user_id=user_id,
         query=query,
         assistant=body.model,
-        conversation_id=conversation_id,
-        metadata=metadata,
+        conversation_id=caller.conversation_id(user_id),
+        metadata=caller.metadata,
         source=OPENAI_SOURCE,
         caller=principal_of(request).name,
         idempotency_key=key,
         attachment_ids=tuple(dict.fromkeys(attachment_ids)),
         context=context,
-        is_remembered=is_remembered,
+        is_remembered=caller.is_remembered,
     )
     return CompletionRequest(body, submission, ignored, _is_retry(request))
 
 
-async def unknown_model(db: Database, name: str) -> MaasError:
+async def unknown_model(request: Request, name: str) -> MaasError:
     """The error for a model that is no active assistant, with the reason if it could not be configured."""
-    reason = (await list_inactive_assistants(db)).get(name)
-    message = "GET /v1/models lists them" if reason is None else f"the assistant is not active: {reason}"
+    state = app_state(request)
+    reason = (await list_inactive_assistants(state.db)).get(name)
+    hint = state.passthrough.hint(name)
+    message = f"GET /v1/models lists them{hint}" if reason is None else f"the assistant is not active: {reason}"
     return MaasError("unknown_assistant", f"there is no model {name[:80]!r}; {message}")
 
 
@@ -110,10 +109,8 @@ def _read_unused(request: Request) -> frozenset[str]:
     """Return what the client agrees to have ignored, by the header X-MaaS-Ignore."""
     named = frozenset(filter(None, (one.strip() for one in request.headers.get(IGNORE_HEADER, "").split(","))))
     if others := named - set(IGNORABLE):
-        raise _invalid(
-            f"{IGNORE_HEADER}: {sorted(others)[0][:40]!r} cannot be named; there are: {', '.join(IGNORABLE)}",
-            IGNORE_HEADER,
-        )
+        message = f"{IGNORE_HEADER}: {sorted(others)[0][:40]!r} cannot be named; there are: {', '.join(IGNORABLE)}"
+        raise bad_parameter(message, IGNORE_HEADER)
     return named
 
 
@@ -136,9 +133,9 @@ def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
     """Return text and images of the last message that is not a system message; its role must be user."""
     dialogue = _without_system(messages)
     if not dialogue:
-        raise _invalid("messages: there is no user message")
+        raise bad_parameter("messages: there is no user message")
     if dialogue[-1].role != "user":
-        raise _invalid(f"messages: the last one must have the role user, not {dialogue[-1].role}")
+        raise bad_parameter(f"messages: the last one must have the role user, not {dialogue[-1].role}")
     parts = _parts(dialogue[-1])
     texts = [_read_text(part) for part in parts if part.get("type") == "text"]
     images = [_read_image(part) for part in parts if part.get("type") == "image_url"]
@@ -146,16 +143,16 @@ def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
         kind = str(others[0].get("type"))[:40]
         raise _unsupported("messages", f"messages: parts of the type {kind!r} are not supported; send text, image_url")
     if len(images) > MAX_IMAGES:
-        raise _invalid(f"messages: the last one has {len(images)} images; at most {MAX_IMAGES} are allowed")
+        raise bad_parameter(f"messages: the last one has {len(images)} images; at most {MAX_IMAGES} are allowed")
     try:
         return _QUERY.validate_python("\n".join(texts)), images
     except ValidationError as error:
-        raise _invalid(f"messages: the last user message: {problems_of(error)[0].message}") from error
+        raise bad_parameter(f"messages: the last user message: {problems_of(error)[0].message}") from error
 
 
 def _read_text(part: dict[str, Any]) -> str:
     if not isinstance(text := part.get("text"), str):
-        raise _invalid("messages: a part of the type text needs `text`, a string")
+        raise bad_parameter("messages: a part of the type text needs `text`, a string")
     return text
 
 
@@ -164,34 +161,13 @@ def _read_image(part: dict[str, Any]) -> bytes:
     image = part.get("image_url")
     url = image.get("url") if isinstance(image, dict) else None
     if not isinstance(url, str) or not (prefix := _DATA_URL.match(url)):
-        raise _invalid("messages: image_url: url must be a data: URL, data:image/png;base64,...; nothing is fetched")
+        raise bad_parameter(
+            "messages: image_url: url must be a data: URL, data:image/png;base64,...; nothing is fetched"
+        )
     try:
         return b64decode(url[prefix.end() :], validate=True)
     except ValueError as error:
-        raise _invalid(f"messages: image_url: is not base64: {error}") from error
-
-
-def _read_metadata(metadata: dict[str, Any] | None) -> tuple[UUID | None, bool, dict[str, Any] | None]:
-    """Return `conversation_id` and `remember`, and the metadata without them."""
-    if not is_storable(metadata):
-        raise _invalid(
-            f"metadata: must not contain NUL, lone surrogates, infinite numbers or more than {MAX_JSON_DEPTH} levels",
-            "metadata",
-        )
-    others = dict(metadata or {})
-    text = others.pop("conversation_id", None)
-    is_remembered = _is_on(others.pop("remember", None), "metadata.remember")
-    try:
-        return (None if text is None else UUID(text)), is_remembered, others or None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise _invalid("metadata.conversation_id: must be a UUID", "metadata.conversation_id") from error
-
-
-def _is_on(value: object, name: str) -> bool:
-    """Whether a switch is on, which is the default."""
-    if value not in (None, "on", "off"):
-        raise _invalid(f"{name}: must be on or off", name)
-    return value != "off"
+        raise bad_parameter(f"messages: image_url: is not base64: {error}") from error
 
 
 def _is_retry(request: Request) -> bool:
@@ -231,7 +207,7 @@ def ignored_parameters(body: ChatRequest, dropped: int = 0) -> tuple[str, ...]:
     `dropped` characters of earlier messages are left out: they stand first, with their number.
     """
     given = {name: getattr(body, name) for name in _TOOL_FIELDS} | (body.model_extra or {})
-    unknown = [name for name, value in given.items() if value not in (None, [], {})]
+    unknown = [name for name, value in given.items() if value not in (None, [], {}) and name != "maas"]
     names = dict.fromkeys(clean(name)[:MAX_NAME_CHARS] for name in (*unknown, *_ignored_in_messages(body.messages)))
     cut = [f"messages[].content ({dropped} characters)"] if dropped else []
     return (*cut, *names)[:MAX_IGNORED_NAMES]
@@ -265,10 +241,6 @@ def _parts(message: ChatMessage) -> list[dict[str, Any]]:
 def _text(message: ChatMessage) -> str:
     texts = [part.get("text") for part in _parts(message) if part.get("type") == "text"]
     return clean("\n".join(text for text in texts if isinstance(text, str)))
-
-
-def _invalid(message: str, param: str = "messages") -> MaasError:
-    return MaasError("bad_parameter", message, {"param": param})
 
 
 def _unsupported(param: str, message: str) -> MaasError:

@@ -1,0 +1,217 @@
+"""Chat completions of pass-through models: the client's request with memory added, and the provider's reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from structlog.contextvars import bind_contextvars
+
+from maas.engine.spending import read_spending
+from maas.http.auth.authorize import hold_stream, principal_of
+from maas.http.openai import client_request_id, error_of_failed_run, openai_error_response
+from maas.http.openai.caller import Caller, bad_parameter, read_caller
+from maas.http.openai.request import ignored_header
+from maas.http.server_sent_events import EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
+from maas.http.state import AppState, app_state
+from maas.http.users import resolve_user
+from maas.passthrough.calls import Head, ProviderCall, ProviderRequest
+from maas.passthrough.dialogue import Dialogue, fingerprint
+from maas.passthrough.exchanges import Exchange, left_out_of_memory
+from maas.passthrough.memory import NO_MEMORY, MemoryBlock, recall
+from maas.passthrough.models import ProviderModel
+from maas.runs.run_watcher import KEEP_ALIVE_S
+from shared.errors import MaasError
+
+PROVIDER_KEY_HEADER = "x-maas-provider-key"
+SENT_HEADERS = ("openai-organization", "openai-project", "openai-beta")
+MAX_MEMORY_TOKENS = 32_000
+
+
+def find_model(request: Request, body: object) -> ProviderModel | None:
+    """The pass-through model that a request names; None if it names none."""
+    if not isinstance(body, Mapping):
+        return None
+    key = request.headers.get(PROVIDER_KEY_HEADER) or None
+    return app_state(request).passthrough.find(body.get("model"), key)
+
+
+async def pass_through(request: Request, model: ProviderModel, body: Mapping[str, Any]) -> Response:
+    """Send a chat completion request to its provider with memory in it, and the reply back.
+
+    Raises MaasError: what `resolve_user` raises, `bad_parameter`, `over_budget`, `share_used`, `busy`.
+    """
+    state, caller = app_state(request), read_caller(request, body)
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise bad_parameter("messages: must be a list with at least one message", "messages")
+    if body.get("stream") is True:
+        hold_stream(request)
+    user_id = await resolve_user(request, caller.user)
+    await _check_budget(state, user_id)
+    key = fingerprint([principal_of(request).name, str(user_id), caller.conversation, body])
+    call = state.provider_calls.find_left(key)
+    if call is None:
+        call = await _start(request, model, body, messages, caller, user_id, key)
+    bind_contextvars(run_id=call.notes["request_id"])
+    return await _respond(request, call, state)
+
+
+async def _start(
+    request: Request,
+    model: ProviderModel,
+    body: Mapping[str, Any],
+    messages: list[Any],
+    caller: Caller,
+    user_id: UUID,
+    key: str,
+) -> ProviderCall:
+    state, principal, dialogue = app_state(request), principal_of(request), Dialogue.of(messages)
+    memory = await _recall(state, user_id, dialogue, _memory_tokens(body, state))
+    sent = {name: value for name, value in body.items() if name != "maas"}
+    sent |= {"model": model.model, "messages": dialogue.with_memory(memory.text)}
+    exchange = Exchange(
+        user_id=user_id,
+        caller=principal.name,
+        model=model,
+        question=dialogue.question if dialogue.has_question else "",
+        key=dialogue.key(principal.name, user_id, caller.conversation or "") if caller.is_remembered else None,
+        memory=memory,
+        sent=sent["messages"],
+        conversation_id=caller.conversation_id(user_id),
+        metadata=caller.metadata,
+        is_remembered=caller.is_remembered,
+    )
+    timeout_s = state.settings.http.openai_wait
+    headers = {"authorization": f"Bearer {model.key}"}
+    headers |= {name: value for name in SENT_HEADERS if (value := request.headers.get(name))}
+    return state.provider_calls.start(
+        key,
+        ProviderRequest(f"{model.url}/chat/completions", headers, sent, f"chat {model.model}", timeout_s),
+        _notes(exchange, memory),
+        partial(exchange.store, state.db),
+        state.shares.provider_calls.hold_now(user_id),
+    )
+
+
+async def _recall(state: AppState, user_id: UUID, dialogue: Dialogue, max_tokens: int) -> MemoryBlock:
+    if not dialogue.has_question or max_tokens == 0:
+        return NO_MEMORY
+    async with state.shares.recalls.hold(user_id):
+        return await recall(
+            state.db, state.settings, user_id, dialogue.question, max_tokens, dialogue.texts(), state.query_embedder
+        )
+
+
+async def _check_budget(state: AppState, user_id: UUID) -> None:
+    budgets = state.settings.budgets
+    if budgets.user_daily_tokens is None and budgets.user_daily_dollars is None:
+        return
+    spending = await read_spending(state.db, state.settings, user_id)
+    if spending.is_spent:
+        raise MaasError("over_budget", f"the user's budget for today is spent; it is renewed at {spending.renewed_at}")
+
+
+def _memory_tokens(body: Mapping[str, Any], state: AppState) -> int:
+    value = (body.get("maas") or {}).get("memory_tokens")
+    if value is None:
+        return state.settings.passthrough.memory_tokens
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_MEMORY_TOKENS:
+        raise bad_parameter(f"maas.memory_tokens: must be a whole number from 0 to {MAX_MEMORY_TOKENS}", "maas")
+    return value
+
+
+def _notes(exchange: Exchange, memory: MemoryBlock) -> dict[str, Any]:
+    """What MaaS says of a request in the member `maas` of its reply."""
+    left_out = left_out_of_memory(exchange.question) if exchange.is_remembered else 0
+    return {
+        "request_id": str(exchange.id),
+        "conversation_id": None if exchange.conversation_id is None else str(exchange.conversation_id),
+        "memory": "unavailable" if "search_failed" in memory.reasons else "degraded" if memory.reasons else "ok",
+        "memory_reasons": list(memory.reasons),
+        "memory_tokens": memory.tokens,
+        "sources": list(memory.sources),
+        "ignored": [f"memory of messages[].content ({left_out} characters)"] if left_out else [],
+    }
+
+
+async def _respond(request: Request, call: ProviderCall, state: AppState) -> Response:
+    pieces = call.follow()
+    try:
+        head = await _unless_left(request, _first(pieces))
+    except MaasError as error:
+        status, detail = error_of_failed_run(error.code, f"{error.message} (run {call.notes['request_id']})")
+        return openai_error_response(request, status, detail, {"x-should-retry": "true"})
+    headers = _headers(request, call.head.result(), call.notes)
+    if call.head.result().is_stream:
+        return StreamingResponse(_stream(head, pieces), headers=headers | EVENT_STREAM_HEADERS)
+    async with aclosing(pieces):
+        rest = await _unless_left(request, _read(pieces))
+    return Response(head + rest, call.head.result().status, headers=headers)
+
+
+async def _first(pieces: AsyncGenerator[bytes, None]) -> bytes:
+    return await anext(pieces, b"")
+
+
+async def _read(pieces: AsyncGenerator[bytes, None]) -> bytes:
+    return b"".join([piece async for piece in pieces])
+
+
+async def _stream(first: bytes, pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces, with a comment after each silence, so that no proxy takes the connection for dead."""
+    async with aclosing(pieces):
+        yield first
+        waiting: asyncio.Task[bytes] | None = None
+        try:
+            while True:
+                waiting = waiting or asyncio.ensure_future(_first(pieces))
+                done, _ = await asyncio.wait([waiting], timeout=KEEP_ALIVE_S)
+                if not done:
+                    yield KEEP_ALIVE_COMMENT.encode()
+                    continue
+                piece, waiting = waiting.result(), None
+                if not piece:
+                    return
+                yield piece
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+                with suppress(asyncio.CancelledError):
+                    await waiting
+
+
+async def _unless_left(request: Request, wanted: Any) -> bytes:
+    """Wait for a reply as long as the client is there. Raises ClientDisconnect."""
+    work = asyncio.ensure_future(wanted)
+    leaving = asyncio.ensure_future(_disconnect(request))
+    try:
+        await asyncio.wait([work, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            result: bytes = work.result()
+            return result
+        raise ClientDisconnect
+    finally:
+        for task in (work, leaving):
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+
+async def _disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _headers(request: Request, head: Head, notes: Mapping[str, Any]) -> dict[str, str]:
+    memory = "; ".join((notes["memory"], *notes["memory_reasons"]))
+    ours = {"x-maas-request": notes["request_id"], "x-maas-memory": memory}
+    ours["x-maas-memory-tokens"] = str(notes["memory_tokens"])
+    return {**head.headers, **ours, **client_request_id(request), **ignored_header(notes["ignored"])}

@@ -1,0 +1,70 @@
+"""What a provider answered to a chat completion, whole or in chunks, as far as MaaS reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.text import clean, is_blank
+
+MAX_KEPT_CHARS = 1_000_000  # of an answer; the client gets all of it
+FAILED = ("content_filter", "error")
+
+
+@dataclass(slots=True)
+class ProviderReply:
+    """The first choice of a reply: its text, whether it calls tools, why it ended, and the tokens that were counted."""
+
+    text: str = ""
+    has_calls: bool = False
+    finish: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int = 0
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def read(self, value: object) -> None:
+        """Take what a whole reply or the next chunk says. Anything else is passed over."""
+        if not isinstance(value, Mapping):
+            return
+        for choice in _maps(value.get("choices")):
+            if choice.get("index") in (0, None):
+                self._read_choice(choice)
+        if isinstance(usage := value.get("usage"), Mapping):
+            self._read_usage(usage)
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether it ends in text, so that the user has an answer."""
+        return not self.has_calls and self.finish not in FAILED and not is_blank(self.text)
+
+    def _read_choice(self, choice: Mapping[str, Any]) -> None:
+        said = choice.get("delta") or choice.get("message")
+        if isinstance(said, Mapping):
+            if isinstance(text := said.get("content"), str) and len(self.text) < MAX_KEPT_CHARS:
+                self.text += clean(text)
+            if calls := list(_maps(said.get("tool_calls"))) or list(_maps([said.get("function_call")])):
+                self.has_calls = True
+                names = (one.get("function", one) for one in calls)
+                self.calls += [
+                    {"name": clean(str(one["name"]))[:200]}
+                    for one in names
+                    if isinstance(one, Mapping) and one.get("name")
+                ]
+        if isinstance(finish := choice.get("finish_reason"), str):
+            self.finish = finish[:40]
+
+    def _read_usage(self, usage: Mapping[str, Any]) -> None:
+        self.tokens_in = _count(usage.get("prompt_tokens"))
+        self.tokens_out = _count(usage.get("completion_tokens"))
+        details = usage.get("prompt_tokens_details")
+        self.tokens_cached = _count(details.get("cached_tokens")) or 0 if isinstance(details, Mapping) else 0
+
+
+def _maps(value: object) -> Iterator[Mapping[str, Any]]:
+    return (one for one in value if isinstance(one, Mapping)) if isinstance(value, list) else iter(())
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None

@@ -1,0 +1,124 @@
+"""A provider of models that keeps what it is sent and answers what it is told to, in OpenAI's protocol."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from werkzeug import Request, Response
+
+from tests.http_server import HTTPServer
+
+Json = dict[str, Any]
+USAGE = {"prompt_tokens": 40, "completion_tokens": 7, "total_tokens": 47}
+JSON = "application/json"
+
+
+def last_text(body: Json) -> str:
+    """The text of the last message of the user."""
+    content = next(one["content"] for one in reversed(body["messages"]) if one["role"] == "user")
+    return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
+
+
+def said(text: str) -> Json:
+    """A message of the assistant."""
+    return {"role": "assistant", "content": text, "refusal": None}
+
+
+def called(name: str, arguments: str, call_id: str = "call_1") -> Json:
+    """A message of the assistant that calls a tool."""
+    call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+@dataclass
+class Provider:
+    """`answer` makes the message of each reply, or a whole Response; `sent` are the bodies, `headers` their headers.
+
+    `delay_s` passes before a reply, `pause_s` between two pieces of a stream.
+    """
+
+    http: HTTPServer
+    answer: Callable[[Json], Json | Response] = lambda body: said(f"Noted: {last_text(body)}")
+    sent: list[Json] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    delay_s: float = 0.0
+    pause_s: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.http.expect_request("/v1/chat/completions", method="POST").respond_with_handler(self._complete)
+
+    @property
+    def url(self) -> str:
+        return self.http.url_for("/v1")
+
+    def reset(self) -> None:
+        """Forget what was sent, and answer as at first."""
+        self.sent.clear()
+        self.headers.clear()
+        self.delay_s = self.pause_s = 0.0
+        self.answer = lambda body: said(f"Noted: {last_text(body)}")
+
+    def _complete(self, request: Request) -> Response:
+        body: Json = json.loads(request.get_data())
+        with self._lock:
+            self.sent.append(body)
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        time.sleep(self.delay_s)
+        message = self.answer(body)
+        if isinstance(message, Response):
+            return message
+        if body.get("stream"):
+            return Response(self._events(body, message), content_type="text/event-stream")
+        return Response(json.dumps(completion(body, message)), content_type=JSON)
+
+    def _events(self, body: Json, message: Json) -> Iterator[bytes]:
+        head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+        for delta in deltas(message):
+            choice = {"index": 0, "delta": delta, "finish_reason": None}
+            yield f"data: {json.dumps(head | {'choices': [choice]})}\n\n".encode()
+            time.sleep(self.pause_s)
+        last = {"index": 0, "delta": {}, "finish_reason": finish_of(message)}
+        yield f"data: {json.dumps(head | {'choices': [last]})}\n\n".encode()
+        if (body.get("stream_options") or {}).get("include_usage"):
+            yield f"data: {json.dumps(head | {'choices': [], 'usage': USAGE})}\n\n".encode()
+        yield b"data: [DONE]\n\n"
+
+
+def deltas(message: Json) -> Iterator[Json]:
+    """The pieces of a message, as a provider streams them."""
+    yield {"role": "assistant", "content": "" if message.get("content") else None}
+    for word in (message.get("content") or "").split(" "):
+        if word:
+            yield {"content": f"{word} "}
+    for index, call in enumerate(message.get("tool_calls") or []):
+        function = call["function"]
+        yield {"tool_calls": [{"index": index, **call, "function": {"name": function["name"], "arguments": ""}}]}
+        yield {"tool_calls": [{"index": index, "function": {"arguments": function["arguments"]}}]}
+
+
+def finish_of(message: Json) -> str:
+    return "tool_calls" if message.get("tool_calls") else "stop"
+
+
+def completion(body: Json, message: Json) -> Json:
+    """A whole reply with this message."""
+    choice = {"index": 0, "message": message, "finish_reason": finish_of(message), "logprobs": None}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"]}
+    return head | {"choices": [choice], "usage": USAGE, "system_fingerprint": "fp_1"}
+
+
+def refused(status: int, code: str, message: str, **headers: str) -> Response:
+    """An error in OpenAI's form."""
+    error = {"message": message, "type": "error", "param": None, "code": code}
+    return Response(
+        json.dumps({"error": error}),
+        status,
+        {name.replace("_", "-"): v for name, v in headers.items()},
+        content_type=JSON,
+    )
