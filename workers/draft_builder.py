@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -248,6 +249,7 @@ def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: Clie
         instruction_version=prompts["Assembler"].version,
         client_system=client.system,
         client_lines=tuple(one.line() for one in client.messages),
+        client_format=json.dumps(client.output, ensure_ascii=False) if client.output is not None else "",
     )
 
 

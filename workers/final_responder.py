@@ -20,8 +20,9 @@ from maas.engine.states import RunKind
 from maas.prompt_rows import row_name, split_row_name
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.distances import with_distances
-from maas.prompting.model_calls import ask
+from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
+from maas.prompting.output_format import OutputFormat
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
 from maas.tools.waiting_actions import with_waiting_actions
@@ -70,7 +71,7 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
                 if run.log.interrupted is not None:
                     run.log.interrupted["tokens_out"] = tokens.count(run.log.written)
             raise
-        if run.kind in (RunKind.ASK, RunKind.TASK):
+        if run.kind in (RunKind.ASK, RunKind.TASK) and not outcome.is_json:
             outcome = await with_waiting_actions(run, deps, outcome, events)
         await debug_log().info(10, "answer", {"chars": len(outcome.answer or "")})
         return outcome
@@ -79,20 +80,49 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
 async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     payload, draft = await run.read_payload(), await run.read_draft() if run.draft else None
     request = await _to_request(payload, run, deps)
-    marks = _given_marks(payload, draft)
+    wanted = OutputFormat.parse(draft.client_format) if draft is not None and draft.client_format else None
+    marks = _given_marks(payload, draft) if wanted is None else None
     if marks is not None and events is not None:
         events.marks = MarkFilter(marks)
     language = await prompt_language(deps, run.assistant, run.assistants_version)
     prompt = Prompt(row_name("FinalResponder", language), payload.system, draft.role_version if draft else 0)
     try:
+        if wanted is not None:
+            return await _ask_for_json(run, deps, prompt, request, wanted, events)
         reply = await _call_model(run, deps, prompt, request, events)
     except DayBudgetSpent as error:
+        if wanted is not None:
+            raise
         log.warning("answered_by_rules", cause=error.message)
         spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
         return Outcome(answer=spent_answer(run, deps.settings, spoken))
     answer = _read_answer(reply, deps)
     outcome = Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
     return replace(outcome, degraded=run.log.degraded)
+
+
+async def _ask_for_json(
+    run: Run, deps: Deps, prompt: Prompt, request: Request, wanted: OutputFormat, events: RunEvents | None
+) -> Outcome:
+    """Answer with JSON that fits, after one repair at most; no text is streamed, since it cannot be taken back.
+
+    Raises MaasError('bad_format').
+    """
+    deps = replace(deps, settings=deps.settings.replace(stream=False))
+    definition, opened, request = await open_assistant(run, deps, request)
+    has_tools = definition is not None and not definition.is_plain
+    reply = await _call_model(run, deps, prompt, wanted.demand(request, has_tools), events)
+    try:
+        try:
+            answer = wanted.read(reply.text)
+        except ValueError as error:
+            log.info("reply_repaired", stage=NAME, cause=str(error))
+            await pin(run, deps)
+            reply = await _ask_model(run, opened, prompt, wanted.repair(request, reply, error), None)
+            answer = wanted.read(reply.text)
+    except ValueError as error:
+        raise MaasError("bad_format", f"the model gave no JSON that fits the requested format: {error}") from error
+    return Outcome(answer=clean(answer), degraded=run.log.degraded, is_json=True)
 
 
 async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:

@@ -16,7 +16,7 @@ from shared.text import defuse, escape, unescape
 _DRAFT = re.compile(
     r"<draft>\n<query>\n(?>(?P<query>.*?)\n</query>\n<history>\n<recent>\n)(?>(?P<recent>.*?)\n</recent>\n<focus>\n)"
     r"(?>(?P<focus>.*?)\n</focus>\n</history>\n)"
-    r"(?:<client>\n<text>\n(?>(?P<client_system>.*?)\n</text>\n<messages>\n)(?>(?P<client_lines>.*?)\n</messages>\n</client>\n))?"
+    r"(?:<client>\n<text>\n(?>(?P<client_system>.*?)\n</text>\n<messages>\n)(?>(?P<client_lines>.*?)\n</messages>\n)(?:<format>\n(?>(?P<client_format>.*?)\n</format>\n))?</client>\n)?"
     r'<role version="(?P<role_version>\d{1,9})">\n'
     r'(?>(?P<role>.*?)\n</role>\n<instruction version="(?P<instruction_version>\d{1,9})">\n)'
     r"(?P<instruction>.*?)\n</instruction>\n</draft>",
@@ -40,8 +40,8 @@ class Draft:
     """Everything that an answer may need; the column draft_context holds its text.
 
     `recent`, `focus` and `client_lines` are escaped lines, the rest is plain text. `client_system` and `client_lines`
-    are the context that the client sent; they are left out of the text when they are empty. The versions are those of
-    the prompts FinalResponder and Assembler.
+    are the context that the client sent, `client_format` the JSON text of the format that it wants; they are left out
+    of the text when they are empty. The versions are those of the prompts FinalResponder and Assembler.
     """
 
     query: str
@@ -53,6 +53,7 @@ class Draft:
     instruction_version: int = 0
     client_system: str = ""
     client_lines: tuple[str, ...] = ()
+    client_format: str = ""
 
     @property
     def chars(self) -> int:
@@ -75,11 +76,12 @@ class Draft:
         )
 
     def _client(self) -> str:
-        if not self.client_system and not self.client_lines:
+        if not (self.client_system or self.client_lines or self.client_format):
             return ""
+        wanted = f"<format>\n{escape(self.client_format)}\n</format>\n" if self.client_format else ""
         return (
             f"<client>\n<text>\n{escape(self.client_system)}\n</text>\n"
-            f"<messages>\n{_join(self.client_lines)}\n</messages>\n</client>\n"
+            f"<messages>\n{_join(self.client_lines)}\n</messages>\n{wanted}</client>\n"
         )
 
     @classmethod
@@ -100,6 +102,7 @@ class Draft:
             int(match["instruction_version"]),
             unescape(match["client_system"] or ""),
             _lines(match["client_lines"] or ""),
+            unescape(match["client_format"] or ""),
         )
 
 

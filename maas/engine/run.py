@@ -244,7 +244,7 @@ class Outcome:
     """What a stage wrote.
 
     `degraded` names the role that the built-in model stood in for. `record` is the Archivist's: log_ids, tags, summary,
-    degraded. `has_more`: the run holds further exchanges.
+    degraded. `has_more`: the run holds further exchanges. `is_json`: nothing may be added to the answer.
     """
 
     analysis: dict[str, Any] | None = None
@@ -255,6 +255,7 @@ class Outcome:
     degraded: str | None = None
     record: dict[str, Any] | None = None
     has_more: bool = False
+    is_json: bool = False
 
     @property
     def wrote(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 from uuid import UUID
 
@@ -30,24 +30,30 @@ class ClientMessage:
 
 @dataclass(frozen=True, slots=True)
 class ClientContext:
-    """What a client sends with a request: a system text and earlier messages, in order.
+    """What a client sends with a request: a system text, earlier messages in order, and the format of the answer.
 
-    It is stored with the run and erased with it, and never logged as the user's own messages.
+    `output` is None for text, else {"schema": a JSON schema or None for any object, "strict"}. It is stored with the
+    run and erased with it, and never logged as the user's own messages.
     """
 
     system: str = ""
     messages: tuple[ClientMessage, ...] = ()
+    output: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any] | None:
         """The stored form; None for an empty context."""
-        return asdict(self) | {"messages": [asdict(one) for one in self.messages]} if self != NO_CONTEXT else None
+        if self == NO_CONTEXT:
+            return None
+        stored = {"system": self.system, "messages": [asdict(one) for one in self.messages]}
+        return stored if self.output is None else stored | {"output": dict(self.output)}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> Self:
         """Undo `to_json`."""
         if stored is None:
             return cls()
-        return cls(stored["system"], tuple(ClientMessage(**one) for one in stored["messages"]))
+        messages = tuple(ClientMessage(**one) for one in stored["messages"])
+        return cls(stored["system"], messages, stored.get("output"))
 
 
 NO_CONTEXT = ClientContext()
@@ -68,7 +74,7 @@ async def without_known_messages(
     texts = [one.content.strip(_BLANKS) for one in context.messages]
     rows = await db.rows(queries.turns_of_words, user_id, run_id, texts, KNOWN_MESSAGES)
     known = {row["words"] for row in rows}
-    return ClientContext(context.system, _unknown(context.messages, [text in known for text in texts]))
+    return replace(context, messages=_unknown(context.messages, [text in known for text in texts]))
 
 
 def _unknown(messages: Sequence[ClientMessage], known: Sequence[bool]) -> tuple[ClientMessage, ...]:

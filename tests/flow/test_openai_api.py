@@ -411,7 +411,7 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"n": 2}, "unsupported_parameter", "n"),
     ({"tool_choice": "required"}, "unsupported_parameter", "tool_choice"),
     ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "unsupported_parameter", "tool_choice"),
-    ({"response_format": {"type": "json_object"}}, "unsupported_parameter", "response_format"),
+    ({"response_format": {"type": "xml"}}, "unsupported_parameter", "response_format"),
     ({"modalities": ["text", "audio"]}, "unsupported_parameter", "modalities"),
     ({"audio": {"voice": "alloy", "format": "mp3"}}, "unsupported_parameter", "audio"),
     ({"logprobs": True}, "unsupported_parameter", "logprobs"),

@@ -109,7 +109,9 @@ class ChatRequest(LenientSchema):
     function_call: Any = _only("none", "auto", reason=NO_TOOLS)
     tools: Any = _only([], reason=NO_TOOLS)
     functions: Any = _only([], reason=NO_TOOLS)
-    response_format: Any = _only({"type": "text"}, reason="an answer is text")
+    response_format: Any = Field(
+        None, description="text, json_object or json_schema: an answer of an assistant is checked, and repaired once."
+    )
     modalities: Any = _only(["text"], reason="an answer is text")
     audio: Any = _only(reason="an answer is text")
     logprobs: Any = _only(False, reason="probabilities are unknown")
@@ -185,16 +187,33 @@ class MaasExtension(Schema):
         )
 
 
+class FunctionCall(Schema):
+    name: str
+    arguments: str = Field(description="JSON that fits the schema of the tool.")
+
+
+class DemandedCall(Schema):
+    """A call of the tool that the request demands."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: FunctionCall
+
+
 class ChatAnswer(Schema):
     role: Literal["assistant"] = "assistant"
-    content: str
+    content: str | None
     refusal: None = None
+
+
+class DemandedAnswer(ChatAnswer):
+    tool_calls: list[DemandedCall]
 
 
 class Choice(Schema):
     index: Literal[0] = 0
-    message: ChatAnswer
-    finish_reason: Literal["stop", "length"]
+    message: DemandedAnswer | ChatAnswer
+    finish_reason: Literal["stop", "length", "tool_calls"]
     logprobs: None = None
 
 

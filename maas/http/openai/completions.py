@@ -23,6 +23,9 @@ from maas.http.openai import (
     ChatCompletion,
     Choice,
     CompletionUsage,
+    DemandedAnswer,
+    DemandedCall,
+    FunctionCall,
     InactiveModel,
     MaasExtension,
     ModelInfo,
@@ -34,6 +37,7 @@ from maas.http.openai import (
     error_of_failed_run,
     openai_error_response,
 )
+from maas.http.openai.output import TEXT, WantedOutput
 from maas.http.openai.passthrough import find_model, pass_through
 from maas.http.openai.request import ignored_header, read_completion_request, unknown_model
 from maas.http.request_input import MAX_JSON_BODY_BYTES, read_json
@@ -63,6 +67,7 @@ async def post_chat_completion(request: Request) -> Response:
         return await pass_through(request, model, value)
     completion_request = await read_completion_request(request, value)
     state, body, ignored = app_state(request), completion_request.body, completion_request.ignored
+    output = completion_request.output
     if body.stream:
         hold_stream(request)
     submissions, submission = state.submissions, completion_request.submission
@@ -71,14 +76,14 @@ async def post_chat_completion(request: Request) -> Response:
     bind_contextvars(run_id=run_id)  # for the log line of this request
     if body.stream:
         has_usage = bool(body.stream_options and body.stream_options.include_usage)
-        chunks = stream_completion(state, run_id, body.model, has_usage, ignored)
+        chunks = stream_completion(state, run_id, body.model, has_usage, ignored, output)
         headers = EVENT_STREAM_HEADERS | client_request_id(request) | ignored_header(ignored)
         return StreamingResponse(chunks, media_type=EVENT_STREAM, headers=headers)
     completion = await wait_for_completion(state, run_id)
     if completion.status is Status.FAILED:
         status, error = error_of_failed_run(completion.error_code, f"{completion.error_message} (run {run_id})")
         return openai_error_response(request, status, error, {"x-should-retry": "false"})
-    response = _with_request_id(request, json_response(_to_chat_completion(completion, ignored)))
+    response = _with_request_id(request, json_response(_to_chat_completion(completion, ignored, output)))
     response.headers.update(ignored_header(ignored))
     response.headers["x-maas-memory"] = "; ".join((completion.memory, *completion.memory_reasons))
     return response
@@ -147,16 +152,26 @@ async def wait_for_completion(state: AppState, run_id: UUID, seconds: float = ma
     )
 
 
-def _to_chat_completion(completion: RunAnswer, ignored: Sequence[str]) -> ChatCompletion:
+def _to_chat_completion(completion: RunAnswer, ignored: Sequence[str], output: WantedOutput) -> ChatCompletion:
     message = ChatAnswer(content=completion.answer)
+    if output.tool is not None:
+        message = DemandedAnswer(content=None, tool_calls=[_call(completion.run_id, output.tool, completion.answer)])
     return ChatCompletion(
         id=f"chatcmpl-{completion.run_id}",
         created=int(completion.created_at.timestamp()),
         model=completion.assistant,
-        choices=[Choice(message=message, finish_reason="length" if completion.is_cut else "stop")],
+        choices=[Choice(message=message, finish_reason=_finish_reason(completion, output))],
         usage=CompletionUsage.of(completion.usage),
         maas=MaasExtension.of(completion, ignored),
     )
+
+
+def _call(run_id: UUID, tool: str, arguments: str) -> DemandedCall:
+    return DemandedCall(id=f"call_{run_id.hex}", function=FunctionCall(name=tool, arguments=arguments))
+
+
+def _finish_reason(completion: RunAnswer, output: WantedOutput) -> Any:
+    return "length" if completion.is_cut and output.stored is None else output.finish
 
 
 def _to_model(name: str, updated_at: datetime) -> ModelInfo:
@@ -209,10 +224,11 @@ async def stream_completion(
     model: str,
     has_usage: bool,
     ignored: Sequence[str] = (),
+    output: WantedOutput = TEXT,
     keep_alive_s: float = KEEP_ALIVE_S,
 ) -> AsyncGenerator[str, None]:
     """Yield the answer of a run as OpenAI chunks, up to [DONE] or an error. Disconnecting does not cancel the run."""
-    chunks = _ChunkWriter(run_id, model, has_usage, ignored)
+    chunks = _ChunkWriter(run_id, model, has_usage, ignored, output)
     text = StreamedText()
     yield chunks.content("", role="assistant")
     first = Page(Cursor(), ())
@@ -253,8 +269,9 @@ async def _finish(
 class _ChunkWriter:
     """Writes the chunks of one answer."""
 
-    def __init__(self, run_id: UUID, model: str, has_usage: bool, ignored: Sequence[str]) -> None:
+    def __init__(self, run_id: UUID, model: str, has_usage: bool, ignored: Sequence[str], output: WantedOutput) -> None:
         self.run_id = run_id
+        self._output = output
         self._ignored = ignored
         self._has_usage = has_usage
         self._head = {
@@ -265,6 +282,9 @@ class _ChunkWriter:
         }
 
     def content(self, content: str, role: str | None = None) -> str:
+        if self._output.tool is not None and role is None:
+            call = _call(self.run_id, self._output.tool, content).model_dump()
+            return self._chunk({"tool_calls": [{"index": 0, **call}]})
         return self._chunk({"role": role, "content": content} if role else {"content": content})
 
     def end(self, completion: RunAnswer, final_answer: str | None) -> list[str]:
@@ -272,7 +292,7 @@ class _ChunkWriter:
         extension = MaasExtension.of(completion, self._ignored).model_dump(mode="json")
         if final_answer:
             extension["final_answer"] = final_answer
-        chunks = [self._chunk({}, "length" if completion.is_cut else "stop", maas=extension)]
+        chunks = [self._chunk({}, _finish_reason(completion, self._output), maas=extension)]
         if self._has_usage:
             usage = CompletionUsage.of(completion.usage).model_dump()
             chunks.append(_data_line(self._head | {"choices": [], "usage": usage}))

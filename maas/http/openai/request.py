@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ from maas.conversations.attachments import store_upload
 from maas.http.auth.authorize import check_body, principal_of
 from maas.http.openai import ChatMessage, ChatRequest
 from maas.http.openai.caller import bad_parameter, read_caller
+from maas.http.openai.output import WantedOutput, is_demanded, read_output
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
@@ -44,10 +45,14 @@ _IGNORED_MESSAGE_FIELDS = ("tool_calls", "function_call", "refusal", "audio")
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A validated request: `ignored` names the parameters without effect, `is_retry` marks a retry by OpenAI's SDK."""
+    """A validated request: `ignored` names the parameters without effect, `is_retry` marks a retry by OpenAI's SDK.
+
+    `output` is what the answer is to be.
+    """
 
     body: ChatRequest
     submission: Submission
+    output: WantedOutput
     ignored: tuple[str, ...]
     is_retry: bool
 
@@ -61,6 +66,7 @@ async def read_completion_request(request: Request, value: object) -> Completion
     body = await check_body(request, ChatRequest, value)
     unused = _read_unused(request)
     _check_parameters(body, unused)
+    output = read_output(body)
     query, images = _read_query(body.messages)
     context, dropped = read_context(body.messages)
     caller = read_caller(request, value if isinstance(value, Mapping) else {})
@@ -68,7 +74,7 @@ async def read_completion_request(request: Request, value: object) -> Completion
     assistant = (await list_assistants(db, body.model)).get(body.model)
     if assistant is None:
         raise await unknown_model(request, body.model)
-    ignored = ignored_parameters(body, dropped)
+    ignored = (*ignored_parameters(body, dropped), *output.ignored)
     if images and not assistant.takes_photos:
         if "images" not in unused:
             raise _unsupported(
@@ -90,10 +96,10 @@ async def read_completion_request(request: Request, value: object) -> Completion
         caller=principal_of(request).name,
         idempotency_key=key,
         attachment_ids=tuple(dict.fromkeys(attachment_ids)),
-        context=context,
+        context=replace(context, output=output.stored),
         is_remembered=caller.is_remembered,
     )
-    return CompletionRequest(body, submission, ignored, _is_retry(request))
+    return CompletionRequest(body, submission, output, ignored, _is_retry(request))
 
 
 async def unknown_model(request: Request, name: str) -> MaasError:
@@ -120,7 +126,10 @@ def _or_ignore(name: str) -> str:
 
 def _check_parameters(body: ChatRequest, unused: Collection[str]) -> None:
     """Refuse parameters whose value would change the answer if MaaS honoured it."""
+    demanded = {*_TOOL_FIELDS, "tool_choice", "function_call"} if is_demanded(body) else set[str]()
     for name, field in ChatRequest.model_fields.items():
+        if name in demanded:
+            continue
         allowed = field.json_schema_extra.get("enum") if isinstance(field.json_schema_extra, dict) else None
         if isinstance(allowed, list) and getattr(body, name) not in allowed:
             if name not in _TOOL_FIELDS:
@@ -206,7 +215,8 @@ def ignored_parameters(body: ChatRequest, dropped: int = 0) -> tuple[str, ...]:
 
     `dropped` characters of earlier messages are left out: they stand first, with their number.
     """
-    given = {name: getattr(body, name) for name in _TOOL_FIELDS} | (body.model_extra or {})
+    tools = () if is_demanded(body) else _TOOL_FIELDS
+    given = {name: getattr(body, name) for name in tools} | (body.model_extra or {})
     unknown = [name for name, value in given.items() if value not in (None, [], {}) and name != "maas"]
     names = dict.fromkeys(clean(name)[:MAX_NAME_CHARS] for name in (*unknown, *_ignored_in_messages(body.messages)))
     cut = [f"messages[].content ({dropped} characters)"] if dropped else []
