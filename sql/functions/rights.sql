@@ -20,14 +20,19 @@ language sql immutable as $$
     array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
-      'is_remembered, status, archive_status, sources, final_answer, error_code, error_message, degraded, limited, '
+      'is_remembered, idempotency_key, status, archive_status, sources, final_answer, error_code, error_message, '
+      'degraded, limited, '
       'memory, memory_reasons, agent, domain, cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, '
       'analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at, archived_at)',
-    'insert (id, user_id, user_query, assistant, conversation_id, mode, metadata, attachment_ids, is_remembered'))
+    'insert (id, user_id, user_query, assistant, conversation_id, mode, metadata, attachment_ids, is_remembered, '
+      'idempotency_key'))
   select r.* from lists cross join lateral (values
     ('authenticated', shown, array['pipeline_runs']), ('authenticated', asked || ')', array['pipeline_runs']),
+    -- update and delete only so that a trigger can say what to do instead
+    ('authenticated', 'select, insert, update, delete', array['run_requests']),
     ('authenticated', 'select', memory),
     ('maas_app', shown, array['pipeline_runs']), ('maas_app', asked || ')', array['pipeline_runs']),
+    ('maas_app', 'select, insert, update, delete', array['run_requests']),
     ('maas_app', 'select', memory),
 
     ('maas_ops', 'select', array[
@@ -47,7 +52,7 @@ language sql immutable as $$
       'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms',
       'knowledge_embeddings', 'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
       'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
-    ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
+    ('maas_server', asked || ', source, caller, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']),
     ('maas_server', 'delete', array['attachments']),
 
@@ -105,7 +110,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight',
       'maas_hidden_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts']))
   select r.* from lists cross join lateral (values
-    ('authenticated', array['maas_is_admin']),
+    ('authenticated', array['maas_is_admin', 'maas_session_user']),
+    ('maas_app', array['maas_session_user']),
     ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
       'maas_delete_secret', 'maas_facts']),
@@ -170,6 +176,15 @@ begin
 end $$;
 comment on function maas.maas_is_admin is
   'Whether the user named by the session''s claims may see the requests of all users';
+
+create or replace function maas.maas_session_user() returns uuid language plpgsql stable
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return auth.uid();
+exception when invalid_schema_name or undefined_function or insufficient_privilege then
+  return null;  -- it could not be created here
+end $$;
+comment on function maas.maas_session_user is 'The user that the claims of this session name, or null';
 
 -- Granting ------------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,17 @@
 create or replace function maas.prepare_run()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  -- An ORM writes null into every column that it was not given.
+  new.id := coalesce(new.id, gen_random_uuid());
+  new.assistant := coalesce(new.assistant, 'mentor');
+  new.attachment_ids := coalesce(new.attachment_ids, '{}');
+  if new.idempotency_key is not null and new.caller = '' and new.source = 'sql' and new.kind = 'ask' then
+    if octet_length(new.idempotency_key) not between 1 and 255 then
+      raise check_violation using message = 'idempotency_key: must have 1 to 255 bytes',
+        table = 'pipeline_runs', column = 'idempotency_key';
+    end if;
+    new.caller := 'sql:' || new.user_id;  -- nobody can take the keys of another user, or of the server
+  end if;
   if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
     new.status := 'NEW';  -- a client cannot skip a stage; an unknown status is left to the CHECK
   end if;
@@ -50,7 +61,7 @@ end
 $$;
 comment on function maas.prepare_run is
   'Gives every new run a clean start, whatever the client sets: status NEW, inbox, its queue_key; '
-  'refuses unknown assistants';
+  'null means the default; refuses unknown assistants';
 
 create or replace trigger prepare_run before insert on maas.pipeline_runs
   for each row execute function maas.prepare_run();

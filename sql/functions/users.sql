@@ -21,6 +21,24 @@ $$;
 comment on function maas.maas_resolve_user is
   'The user of this name; creates one at first use, the same for concurrent callers';
 
+create or replace function maas.maas_user_id(p_name text)
+returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_name ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    return p_name::uuid;
+  end if;
+  if length(p_name) > 200
+    or p_name !~ '[^\s\u0085\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]' then
+    raise check_violation using
+      message = 'user_name: must be text of 1 to 200 characters that is not blank', column = 'user_name';
+  end if;
+  return maas.maas_resolve_user('api', p_name);
+end
+$$;
+comment on function maas.maas_user_id is
+  'The user of this name as HTTP clients give it, or of this UUID; an unknown name becomes a new user. '
+  'No role may call it: grant it to the logins of applications that name users';
+
 create or replace function maas.maas_create_key(
   p_id text, p_name text, p_hash bytea, p_scopes text[], p_user uuid, p_prefix text,
   p_per_minute int, p_days int, p_actor text default null)

@@ -1,16 +1,18 @@
 -- MaaS in Postgres: a tour
 -- ========================
 --
--- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query); all
--- else follows from that row. This page names the tables and functions in the order of a run's life. In prose a message
--- is a row of raw_logs, a summary a row of lsm_storage; names of columns and functions also say turn and record.
+-- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query), an
+-- application by the view run_requests, which has the columns that it may set and read; all else follows from that
+-- row. This page names the tables and functions in the order of a run's life. In prose a message is a row of raw_logs,
+-- a summary a row of lsm_storage; names of columns and functions also say turn and record.
 --
---   insert            prepare_run gives the row a clean start (NEW, queue state inbox) and its queue_key.
---                     log_queries writes the query to raw_logs in the same transaction. join_conversation adds it to
---                     chat_messages. notify_pipeline_change sends it to the channel pipeline_events, notify_engines
---                     wakes the orchestrators. An insert takes no lock and waits for no other session. limit_queue
---                     refuses too many of a user who is named by claims. maas_check_quotas refuses what exceeds the
---                     quotas of a user, wherever something is added (MQ001).
+--   insert            insert_request passes a row of run_requests on to pipeline_runs, as the session that inserts it.
+--                     prepare_run gives the row a clean start (NEW, queue state inbox) and its queue_key. log_queries
+--                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.
+--                     notify_pipeline_change sends it to the channel pipeline_events, notify_engines wakes the
+--                     orchestrators. An insert takes no lock and waits for no other session. limit_queue refuses too
+--                     many of a user who is named by claims. maas_check_quotas refuses what exceeds the quotas of a
+--                     user, wherever something is added (MQ001).
 --   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in
 --                     order, promote the next run of every key that became free, claim. Neither one assistant nor one
 --                     user gets more places of an orchestrator than its share. It writes a provisional summary

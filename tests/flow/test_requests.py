@@ -8,6 +8,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 from psycopg.rows import dict_row
 
 from maas.engine.drafts import Draft, Payload
@@ -45,10 +46,11 @@ def test_the_next_question_finds_the_last_statement(stack: Stack, user: UUID) ->
     assert found[0]["memory"] == "My sister Alma moved to Lisbon in May."
 
 
-def test_insert_by_another_application(stack: Stack, user: UUID) -> None:
+@pytest.mark.parametrize("table", ["pipeline_runs", "run_requests"])
+def test_insert_by_another_application(stack: Stack, user: UUID, table: str) -> None:
     """It is answered like any other, and what was said is logged with whose it is, of which request and when."""
     row = stack.rows(
-        "insert into pipeline_runs (user_id, user_query) values (%s, 'Мою собаку зовут Рекс') returning id", user
+        f"insert into {table} (user_id, user_query) values (%s, 'Мою собаку зовут Рекс') returning id", user
     )[0]
     stack.wait_archived(row["id"])
     state = stack.answer(row["id"])

@@ -13,7 +13,16 @@ from tests.fuzz.routes import Tried
 
 CLAIMS = "select set_config('request.jwt.claims', %s, true)"
 BECOME = "set local role authenticated"
-OWN = ("pipeline_runs", "raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments")
+OWN = (
+    "pipeline_runs",
+    "run_requests",
+    "raw_logs",
+    "lsm_storage",
+    "facts",
+    "chat_conversations",
+    "chat_messages",
+    "attachments",
+)
 HIDDEN = (
     "chat_pending_actions",
     "llm_calls",
@@ -32,6 +41,8 @@ HIDDEN = (
 THINGS: tuple[Resource, ...] = ("run", "memory", "fact")
 WRITES = (
     "insert into pipeline_runs (user_id, user_query) values (%(user)s, 'I was here.') returning user_id",
+    "insert into run_requests (user_id, user_query) values (%(user)s, 'I was here.') returning user_id",
+    "insert into run_requests (user_name, user_query) values (%(user)s::text, 'I was here.') returning user_id",
     "update pipeline_runs set user_query = 'mine' where user_id = %(user)s returning user_id",
     "delete from raw_logs where user_id = %(user)s returning user_id",
     "select maas_erase(%(user)s, 'me')",
@@ -54,8 +65,8 @@ class SqlRoute:
         is_own = caller is owner
         table = draw.choice(OWN if is_own else OWN + HIDDEN)
         looks = [f"select user_id from {table}", f"select user_id from {table} where user_id = %(user)s"]
-        if table == "pipeline_runs":
-            looks.append("select user_id from pipeline_runs where id = %(run)s")
+        if table in ("pipeline_runs", "run_requests"):
+            looks.append(f"select user_id from {table} where id = %(run)s")
         statement = draw.choice(looks if is_own or draw.random() < 0.7 else WRITES)
         names = {"user": owner.user_id} | {str(kind): owner.things[kind] for kind in THINGS}
         claims = json.dumps({"sub": str(caller.user_id), "role": "authenticated"})

@@ -50,9 +50,9 @@ def call(*calls: str) -> tuple[str, ...]:
     return tuple(f"select {one}" for one in calls)
 
 
-def ask(user: UUID, **columns: str) -> str:
+def ask(user: UUID, table: str = "pipeline_runs", **columns: str) -> str:
     names, values = ", ".join(("", *columns)), ", ".join(("", *columns.values()))
-    return f"insert into pipeline_runs (user_id, user_query{names}) values ('{user}', 'Who am I?'{values})"
+    return f"insert into {table} (user_id, user_query{names}) values ('{user}', 'Who am I?'{values})"
 
 
 OWN_STATES = {
@@ -67,6 +67,7 @@ OWN_STATES = {
     "archive_status": "'SKIPPED'",
     "created_at": "'1970-01-01'",
 }
+WRITTEN = {name: OWN_STATES[name] for name in ("status", "final_answer", "archive_status", "created_at")}
 SENT = ("draft_context", "final_context_payload", "analysis_result")
 MEMORY = ("raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments", "user_notes")
 ATTEMPTS = (
@@ -79,12 +80,34 @@ ATTEMPTS = (
     Attempt("see names, roles, secrets and the audit", see("user_identities", "user_roles", "user_secrets", "audit")),
     Attempt("ask for oneself", (ask(ANN, id="gen_random_uuid()", metadata="'{}'", mode="'auto'"),)),
     Attempt("ask for somebody else", (ask(BEN),)),
-    Attempt("ask with a source and an idempotency key", (ask(ANN, source="'x'"), ask(ANN, idempotency_key="'x'"))),
-    Attempt("ask with a state of one's own", tuple(ask(ANN, **{name: value}) for name, value in OWN_STATES.items())),
-    Attempt("change a request", tuple(f"update pipeline_runs set {n} = {v}" for n, v in OWN_STATES.items())),
+    Attempt("see `run_requests`, with every column", see("run_requests")),
+    Attempt("ask for oneself by `run_requests`", (ask(ANN, "run_requests", idempotency_key="'x'"),)),
+    Attempt("ask for somebody else by `run_requests`", (ask(BEN, "run_requests"),)),
+    Attempt(
+        "ask for users by their names",
+        ("insert into run_requests (user_name, user_query) values ('ann', 'Hi')", "select maas_user_id('ann')"),
+    ),
+    Attempt("ask with a source and a caller", (ask(ANN, source="'x'"), ask(ANN, caller="'x'"))),
+    Attempt(
+        "ask with a state of one's own",
+        (
+            *(ask(ANN, **{name: value}) for name, value in OWN_STATES.items()),
+            *(ask(ANN, "run_requests", **{name: value}) for name, value in WRITTEN.items()),
+        ),
+    ),
+    Attempt(
+        "change a request",
+        (
+            *(f"update pipeline_runs set {name} = {value}" for name, value in OWN_STATES.items()),
+            *(f"update run_requests set {name} = {value}" for name, value in WRITTEN.items()),
+        ),
+    ),
     Attempt(
         "delete a request or its messages",
-        tuple(f"{verb} {table}" for table in ("pipeline_runs", "raw_logs") for verb in ("delete from", "truncate")),
+        (
+            *(f"{verb} {table}" for table in ("pipeline_runs", "raw_logs") for verb in ("delete from", "truncate")),
+            "delete from run_requests",
+        ),
     ),
     Attempt(
         "write messages or summaries",
@@ -219,7 +242,7 @@ def reach(connection: Connection, role: str, user: UUID | None, statement: str) 
             cursor = connection.execute(statement.encode())
             columns = [column.name for column in cursor.description or ()]
             users = {row["user_id"] for row in cursor.fetchall()} if "user_id" in columns else None
-    except psycopg.errors.InsufficientPrivilege:
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.GeneratedAlways):
         return "no"
     if users is None:
         return "yes"

@@ -196,6 +196,8 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "fill_attachment_ids": (ROW, "images and runs of the message's user"),
     "end_failed_run": (ROW, "the row alone"),
     "skip_archive": (ROW, "the row alone"),
+    "insert_request": (ROW, "runs as the session that inserts: its rights and row security bind it"),
+    "refuse_request_change": (ROW, "refuses"),
     "limit_kept": (ROW, "counts those of the rows' users"),
     "limit_queue": (ROW, "counts those of the rows' users"),
     "touch_updated_at": (ROW, "the row alone"),

@@ -19,7 +19,6 @@ HIDDEN = {
     "draft_context",
     "final_context_payload",
     "caller",
-    "idempotency_key",
     "queue_state",
     "queue_key",
     "owner",
@@ -57,7 +56,7 @@ def test_a_user_reaches_no_column_of_anybody_else(known: Connection) -> None:
             continue
         reached.setdefault(one["name"], set()).add(one["column"])
         assert users == {ANN}, one
-    assert set(reached) == {"pipeline_runs", *MEMORY}
+    assert set(reached) == {"pipeline_runs", "run_requests", *MEMORY}
     every = {one["column"] for one in columns if one["name"] == "pipeline_runs"}
     assert every - reached["pipeline_runs"] == HIDDEN
 
@@ -213,6 +212,9 @@ REFUSED = (
     "select * from pipeline_runs",
     "select p from pipeline_runs p",
     "select id from pipeline_runs for update",
+    "select id from run_requests for update",
+    "update run_requests set user_query = 'x' where false",
+    "delete from run_requests where false",
     "insert into pipeline_runs (id, user_id, user_query) select id, user_id, 'x' from pipeline_runs "
     "on conflict (id) do update set user_query = 'x'",
     "update pipeline_runs set user_query = 'x'",
