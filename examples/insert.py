@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import psycopg
 
 USER, RUN = UUID("5f0c2a34-0000-4000-8000-000000000001"), uuid4()
-INSERT = "insert into maas.pipeline_runs (id, user_id, user_query) values (%s, %s, %s)"
-OUTCOME = """select coalesce(final_answer, error_message) from maas.pipeline_runs
+INSERT = "insert into maas.run_requests (id, user_id, user_query) values (%s, %s, %s)"
+OUTCOME = """select coalesce(final_answer, error_message) from maas.run_requests
              where id = %s and status in ('COMPLETED', 'FAILED')"""
 
 with psycopg.connect(sys.argv[1], autocommit=True) as connection:
