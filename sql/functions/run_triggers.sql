@@ -36,9 +36,6 @@ begin
         select ': ' || a.inactive_reason from maas.assistants a where a.name = new.assistant and not a.is_active), ''),
       hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
   end if;
-  if octet_length(new.user_query) > random() * 1048576 then  -- as maas_check_memory, but this is called for every run
-    perform maas.maas_check_quotas(new.user_id, '{user_memory_bytes}');
-  end if;
   new.queue_key := case
     when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
     when new.kind in ('task', 'trial') then new.id
@@ -154,10 +151,15 @@ begin
     jsonb_build_object('request_id', id, 'timestamp', created_at), is_remembered,
     case when not is_remembered then created_at end
   from inserted where kind in ('ask', 'action') order by seq;
+  -- As maas_check_memory, which would be called for every run. Not before row security has let the row pass: the error
+  -- says how much memory the user has.
+  perform maas.maas_check_quotas(user_id, '{user_memory_bytes}') from inserted
+  where octet_length(user_query) > random() * 1048576;
   return null;
 end
 $$;
-comment on function maas.log_queries is 'Writes queries to raw_logs in the transaction that inserts the runs';
+comment on function maas.log_queries is
+  'Writes queries to raw_logs in the transaction that inserts the runs, and checks the quota of memory';
 
 create or replace trigger log_queries after insert on maas.pipeline_runs
   referencing new table as inserted for each statement execute function maas.log_queries();

@@ -183,7 +183,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "delete_copies": (ROW, "messages and notes of the same user and run"),
     "join_conversation": (ROW, "refuses a conversation of another user"),
     "keep_prompt_version": (ROW, "prompts are nobody's"),
-    "log_queries": (ROW, "words of the run's user"),
+    "log_queries": (ROW, "words and quota of the run's user"),
     "store_answer": (ROW, "words, messages and the conversation of the run's user"),
     "audit_change": (ROW, "only adds a line to the audit"),
     "notify_pipeline_change": (ROW, "tells ids and statuses"),

@@ -114,6 +114,25 @@ def test_what_is_somebody_elses_cannot_be_named(known: Connection, what: str) ->
     assert str(BEN) not in str(refused.value) and "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("table", ["pipeline_runs", "run_requests"])
+def test_errors_hide_how_much_memory_somebody_has(known: Connection, table: str) -> None:
+    """Row security refuses a request before the quota of its user is looked at."""
+    statement = f"insert into {table} (user_id, user_query) values (%s, repeat('x', 65000))".encode()
+    with known.transaction(force_rollback=True):
+        known.execute("select setseed(0.5)")
+        known.execute("update engine_settings set value = '1' where key = 'user_memory_bytes'")
+        become(known, "authenticated", ANN)
+        for user, error in ((ANN, "MQ001"), (BEN, "42501")):
+            found = set()
+            for _ in range(100):  # a text of that length is checked once in sixteen times
+                try:
+                    with known.transaction(force_rollback=True):
+                        known.execute(statement, (user,))
+                except psycopg.Error as refused:
+                    found.add(refused.sqlstate)
+            assert found == {error}
+
+
 JUNK = (
     "", " ", "{", "null", "5", '"x"', "[]", "[1]", "{}", "[" * 20000,
     '{"sub": null}', '{"sub": ""}', '{"sub": 5}', '{"sub": "me"}', '{"sub": []}', '{"sub": {"a": 1}}',
