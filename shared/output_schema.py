@@ -47,7 +47,7 @@ def unused_rules(schema: Mapping[str, Any]) -> list[str]:
     return [name for name in UNUSED if any(isinstance(part.get(name), str) for part in objects)]
 
 
-def check_output(schema: Mapping[str, Any], value: object) -> None:
+def check_fit(schema: Mapping[str, Any], value: object) -> None:
     """Raises ValueError, which says where the value does not fit the schema."""
     from jsonschema import Draft202012Validator, validators
     from jsonschema.exceptions import best_match

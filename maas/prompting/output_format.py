@@ -1,4 +1,4 @@
-"""The JSON that a client wants instead of text: what the model is told, and the check of what it answers."""
+"""The JSON that a client wants instead of text: what a model is asked for, and the check of what it answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from shared.json import json_object
 from shared.models import Message, Reply, Request, schema_instruction
-from shared.output_schema import check_output
+from shared.output_schema import check_fit
 
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 
@@ -38,7 +38,7 @@ class OutputFormat:
         value = json_object(text)
         if value is None:
             raise ValueError("there is no JSON object")
-        check_output(self.schema, value)
+        check_fit(self.schema, value)
         return json.dumps(value, ensure_ascii=False)
 
     def repair(self, request: Request, reply: Reply, error: ValueError) -> Request:

@@ -20,6 +20,7 @@ HIDDEN = {
     "final_context_payload",
     "caller",
     "queue_state",
+    "replaces",
     "queue_key",
     "owner",
     "attempt",
