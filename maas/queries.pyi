@@ -882,6 +882,11 @@ layers_wanted: Query[LayersWantedRow, pg.uuid]
 
 store_exchange: Value[str, Never, pg.uuid, pg.jsonb]
 
+class LogsOfExchangeRow(TypedDict):
+    id: UUID
+
+logs_of_exchange: Value[UUID, LogsOfExchangeRow, pg.uuid, pg.text, pg.text]
+
 drop_replaced: Value[None, Never, pg.uuid]
 
 # facts.sql
@@ -1700,6 +1705,32 @@ class AssistantModelsRow(TypedDict):
     models: list[str] | Any
 
 assistant_models: Value[list[str], AssistantModelsRow, pg.text]
+
+# responses.sql
+
+store_response: Value[bool, Never, pg.uuid, pg.uuid, pg.uuid, pg.jsonb, pg.jsonb, pg.jsonb]
+
+delete_response: Value[bool, Never, pg.uuid, pg.uuid]
+
+class ResponseRow(TypedDict):
+    run_id: UUID
+    user_id: UUID
+    request: Any
+    input: Any
+    response: Any
+
+response: Query[ResponseRow, pg.uuid]
+
+class OwnerOfResponseRow(TypedDict):
+    user_id: UUID
+
+owner_of_response: Value[UUID, OwnerOfResponseRow, pg.uuid]
+
+class ResponsesBeforeRow(TypedDict):
+    input: Any
+    output: Any
+
+responses_before: Query[ResponsesBeforeRow, pg.uuid, pg.uuid, pg.int4]
 
 # runs.sql
 

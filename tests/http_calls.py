@@ -29,6 +29,8 @@ MORE: dict[str, dict[str, Any]] = {
     "post_correct_fact": {"fact": "I like coffee."},
     "post_decide": {"verdict": "pinned"},
     "post_merge_names": {"name": "user", "same_as": "me"},
+    "post_response": {"model": "mentor", "input": "hello", "background": True},  # which waits for nobody
+    "post_embeddings": {"model": "maas", "input": "hello"},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
@@ -139,6 +141,9 @@ def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:  #
         case "document":
             files = {"file": ("a.txt", f"A note of {user}.".encode(), "text/plain")}
             return UUID(post("/v1/knowledge", data=whose | {"name": "a.txt"}, files=files)["id"])
+        case "response":
+            name = post("/v1/responses", json=MORE["post_response"] | {"user": str(user)})["id"]
+            return UUID(name.removeprefix("resp_"))
         case "memory":
             return UUID(post("/v1/memories", json=whose | {"memory": "I like tea."})["raw_log_ids"][0])
         case "action":

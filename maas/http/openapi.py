@@ -41,6 +41,8 @@ TAGS = {
     "context": "Evidence for clients that call their own model.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
     "chat": "OpenAI's Chat Completions API, with memory.",
+    "responses": "OpenAI's Responses API, with memory.",
+    "embeddings": "OpenAI's embeddings.",
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
     "admin": "What administrators of all users see and change.",

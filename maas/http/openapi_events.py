@@ -47,6 +47,15 @@ COMPLETION_EVENT = {
     "required": ["data"],
     "properties": {"data": {"type": "string", "description": "A chat.completion.chunk or an error, or [DONE]."}},
 }
+RESPONSE_EVENT = {
+    "description": "One event of OpenAI's Responses API. A comment is sent after 15 s of silence.",
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "event": {"type": "string", "description": "The `type` of the event; none before [DONE]."},
+        "data": {"type": "string", "description": "The event as JSON, or [DONE]."},
+    },
+}
 UI_EVENT = {
     "description": "One event. A comment is sent after 15 s of silence.",
     "type": "object",
@@ -59,6 +68,7 @@ OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_events", EVENT_STREAM): RUN_EVENT,
     ("get_user_events", EVENT_STREAM): USER_EVENT,
     ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
+    ("post_response", EVENT_STREAM): RESPONSE_EVENT,
     ("post_ui_chat", EVENT_STREAM): UI_EVENT,
     ("get_ui_stream", EVENT_STREAM): UI_EVENT,
     ("openapi", "application/json"): {"type": "object"},

@@ -30,16 +30,20 @@ MAX_CURSOR_US = 60_000_000_000_000_000  # 1,900 years: a datetime can hold the e
 IDEMPOTENCY_KEY_PATTERN = "^[!-~]([ -~]{0,253}[!-~])?$"
 CURSOR_PATTERN = "^-?[0-9]{1,18}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 MAX_SEARCH_CHARS = 200
+RESPONSE_PREFIX = "resp_"
 _TIME = re.compile(r"[0-9]{4}-", re.ASCII)
 _DATETIME = TypeAdapter(datetime)
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_id(request: Request, resource: str) -> UUID:
-    """Return the id in the path. Raises MaasError('not_found') when it is not a UUID, so that it names nothing."""
+    """Return the id in the path; that of a response may begin with resp_.
+
+    Raises MaasError('not_found') when it is not a UUID, so that it names nothing.
+    """
     text = request.path_params["id"]
     try:
-        return UUID(text)
+        return UUID(text.removeprefix(RESPONSE_PREFIX) if resource == "response" else text)
     except ValueError as error:
         raise MaasError("not_found", f"there is no {resource} {text[:80]!r}; an id is a UUID") from error
 

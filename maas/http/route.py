@@ -24,6 +24,7 @@ RESOURCES: dict[str, Resource] = {
     "facts": "fact",
     "users": "user",
     "knowledge": "document",
+    "responses": "response",
 }
 
 

@@ -44,6 +44,7 @@ class Shares:
     images: FairSemaphore  # images in memory; they are decoded one at a time
     image_downloads: FairSemaphore  # images in memory until the client has read them
     documents: FairSemaphore  # processes that read a file
+    embeddings: FairSemaphore  # texts of clients that are embedded
     texts: FairSemaphore  # processes that read a text of at most MAX_SMALL_TEXT_BYTES
 
     @classmethod
@@ -66,6 +67,7 @@ class Shares:
             images=FairSemaphore("images", 1, 1, 20),
             image_downloads=FairSemaphore("downloads of images", 16, 4, 10),
             documents=FairSemaphore("documents", 2, 1, 20),
+            embeddings=FairSemaphore("embeddings", 2, 1, 20),
             texts=FairSemaphore("texts", 2, 1, 10),
         )
 

@@ -85,7 +85,7 @@ class Exchange:
             "query": question or UNASKED,
             "answer": reply.text.strip() if is_turn else None,
             "caller": self.caller,
-            "key": f"exchange:{self.key}" if is_turn and self.key is not None else None,
+            "key": _stored_key(self.key) if is_turn and self.key is not None else None,
             "conversation_id": str(self.conversation_id) if is_turn and self.conversation_id else None,
             "metadata": {**(self.metadata or {}), "model": f"{self.model.provider}:{self.model.model}"},
             "is_remembered": self.is_remembered,
@@ -123,6 +123,16 @@ class Exchange:
             "ms": round((time.monotonic() - self._started) * 1000, 2),
             "error": str(failure) if failure else None,
         }
+
+
+async def logs_to_replace(db: Database, user_id: UUID, caller: str, key: str) -> frozenset[UUID]:
+    """The messages of the exchange that one with this key would replace."""
+    rows = await db.rows(queries.logs_of_exchange, user_id, caller, _stored_key(key))
+    return frozenset(row["id"] for row in rows)
+
+
+def _stored_key(key: str) -> str:
+    return f"exchange:{key}"
 
 
 def left_out_of_memory(question: str) -> int:

@@ -57,8 +57,11 @@ async def recall(
     max_tokens: int,
     said: Collection[str],
     query_embedder: QueryEmbedder | None,
+    without: Collection[UUID] = (),
 ) -> MemoryBlock:
-    """What memory holds for a question, in `max_tokens` tokens; what the client itself sends (`said`) is left out.
+    """What memory holds for a question, in `max_tokens` tokens.
+
+    What the client itself sends (`said`) is left out, and so are the messages in `without`.
 
     An answer without memory is better than none: a search that fails leaves a block without text, and says so.
     """
@@ -79,14 +82,14 @@ async def recall(
     except (MaasError, *CONNECTION_LOST) as error:
         log.warning("memory_unavailable", cause=repr(error))
         return MemoryBlock(reasons=(MemoryReason.SEARCH_FAILED,))
-    return _block(context, said, f"{datetime.now(UTC).astimezone(zone):%Y-%m-%d}")
+    return _block(context, said, without, f"{datetime.now(UTC).astimezone(zone):%Y-%m-%d}")
 
 
-def _block(context: KnownContext, said: Collection[str], today: str) -> MemoryBlock:
+def _block(context: KnownContext, said: Collection[str], without: Collection[UUID], today: str) -> MemoryBlock:
     reasons = tuple(sorted(context.said.reasons))
     lines, sources = [], []
     for line, hits in zip(context.said.lines, context.said.hits_of_lines, strict=True):
-        if any(hit.text.strip() in said for hit in hits):
+        if any(hit.text.strip() in said or hit.id in without for hit in hits):
             continue
         lines.append(line)
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in hits]

@@ -8,7 +8,7 @@ import math
 import random
 import time
 from array import array
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from shared.images import MAX_IMAGE_BYTES, sanitize_image_async
-from shared.models import Embedder, Image, ImageModel, Message, Model, ModelError, Reply, Request, spec_of
+from shared.models import Embedder, Image, ImageModel, Message, Model, ModelError, Purpose, Reply, Request, spec_of
 from shared.models.retry import MAX_ATTEMPTS, NEVER_OPEN, Breaker, no_answer, once, repeat
 
 DELAY_FACTOR = 1.1  # an attempt that lasted this much longer than its limit was delayed by this process
@@ -28,6 +28,7 @@ ATTEMPT_SETTING = "MAAS_ATTEMPT_TIMEOUT"  # unless a caller names another one
 PACE_GRACE_S = 15.0  # for which a stream may stand still at its beginning, or once in between
 TOKEN_CHARS = 4  # of a piece of text, where nobody has counted
 MAX_QUERY_CHARS = 2000
+MAX_EMBEDDED_TEXTS = 100  # in one call
 MAX_CACHED_QUERIES = 128  # one query is embedded several times
 _breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
 _log = structlog.get_logger()
@@ -329,3 +330,16 @@ class QueryEmbedder:
         if len(self._cache) > MAX_CACHED_QUERIES:
             del self._cache[next(iter(self._cache))]
         return vector
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> tuple[list[Sequence[float]], int]:
+        """Embed texts in portions; return their vectors and the tokens used. Raises ModelError."""
+        vectors: list[Sequence[float]] = []
+        used, end = 0, time.monotonic() + timeout
+        size = max(1, min(self._embedder.batch, MAX_EMBEDDED_TEXTS))
+        for at in range(0, len(texts), size):
+            portion = texts[at : at + size]
+            work = partial(self._embedder.embed, portion, purpose)
+            result = await once(self._embedder, work, max(end - time.monotonic(), 0.001))
+            vectors += result.vectors
+            used += result.tokens
+        return vectors, used

@@ -98,9 +98,8 @@ def accesses(stack: Stack, key: str, user: UUID | None = None) -> list[str]:
 def test_no_route_is_used_unseen(stack: Stack, root: str, route: Route) -> None:
     """By an administrator: a row. By an application that serves many users: none."""
     victim, admin, plain = new_user(stack), new_key(stack, ("admin",)), new_key(stack)
-    thing = make(stack, route.resource, victim, root)
-    call(stack, route, victim, thing, **bearer(plain))
-    call(stack, route, victim, thing, **bearer(admin))
+    for key in (plain, admin):
+        call(stack, route, victim, make(stack, route.resource, victim, root), **bearer(key))
     assert accesses(stack, plain) == []
     if takes_user(route):
         assert accesses(stack, admin, victim) == [f"{route.method} {route.path}"]

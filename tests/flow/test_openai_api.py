@@ -486,10 +486,7 @@ def test_nobody_named_is_the_user_of_this_machine(stack: Stack, client: OpenAI, 
 @pytest.mark.parametrize(
     ("path", "instead"),
     [
-        ("responses", "/v1/chat/completions"),
-        ("responses/r1", "/v1/chat/completions"),
         ("completions", "/v1/chat/completions"),
-        ("embeddings", "/v1/context"),
     ],
 )
 def test_missing_endpoints_name_the_existing_one(client: OpenAI, path: str, instead: str) -> None:

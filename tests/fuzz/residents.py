@@ -77,6 +77,8 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     memory = post("/v1/memories", json=whose | {"memory": words})["raw_log_ids"][0]
     paper = {"file": ("safe.txt", words.encode(), "text/plain")}
     document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
+    response = {"model": "mentor", "user": str(user), "input": words, "background": True}
+    response_id = post("/v1/responses", json=response)["id"].removeprefix("resp_")
     action = stack.rows(ACTION, run, secret)[0]["id"]
     return {
         "run": run,
@@ -87,4 +89,5 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
         "action": UUID(str(action)),
         "user": user,
         "document": UUID(document),
+        "response": UUID(response_id),
     }

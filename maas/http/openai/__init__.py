@@ -16,12 +16,10 @@ from maas.http.schemas import Schema, Source, to_source
 from maas.memory.health import MemoryState
 from maas.runs.answers import AnswerUsage, RunAnswer
 
-OPENAI_PATHS = ("/v1/chat/", "/v1/models")
+OPENAI_PATHS = ("/v1/chat/", "/v1/models", "/v1/responses", "/v1/embeddings")
 _USE_CHAT = "use POST /v1/chat/completions"
 UNSUPPORTED_ENDPOINTS = {
-    "/v1/responses": f"the Responses API is not supported: {_USE_CHAT}, with metadata.conversation_id for a dialogue",
     "/v1/completions": f"prompts without roles are not supported: {_USE_CHAT}",
-    "/v1/embeddings": "embeddings are not returned: use POST /v1/memories/search or POST /v1/context",
 }
 _ERROR_TYPES = {
     401: "authentication_error",

@@ -61,8 +61,12 @@ async def post_chat_completion(request: Request) -> Response:
 
     With the name of a pass-through model the request goes to its provider as it is, but for memory that is added.
     """
-    value = await _read_value(request)
-    if (model := await _find_passthrough(request, value)) is not None:
+    return await complete(request, await read_value(request))
+
+
+async def complete(request: Request, value: object) -> Response:
+    """Answer the body of a chat completion request."""
+    if (model := await find_passthrough(request, value)) is not None:
         assert isinstance(value, dict)
         return await pass_through(request, model, value)
     completion_request = await read_completion_request(request, value)
@@ -89,7 +93,7 @@ async def post_chat_completion(request: Request) -> Response:
     return response
 
 
-async def _read_value(request: Request) -> object:
+async def read_value(request: Request) -> object:
     """Return the body as a JSON value; a large one holds a place until the request is answered."""
     size = request.headers.get("content-length", "")
     if not (size.isascii() and size.isdigit() and int(size) > MAX_JSON_BODY_BYTES):
@@ -97,12 +101,12 @@ async def _read_value(request: Request) -> object:
     state = app_state(request)
     await until_sent(request).enter_async_context(state.shares.large_bodies.hold(owner_of(request)))
     value = await read_json(request, MAX_PASSTHROUGH_BYTES)
-    if await _find_passthrough(request, value) is None:
+    if await find_passthrough(request, value) is None:
         raise MaasError("too_large", f"the body exceeds {MAX_JSON_BODY_BYTES} bytes")
     return value
 
 
-async def _find_passthrough(request: Request, value: object) -> ProviderModel | None:
+async def find_passthrough(request: Request, value: object) -> ProviderModel | None:
     """The pass-through model that a body names; an assistant of that name goes first, unless it has a provider."""
     model = find_model(request, value)
     if model is None or not isinstance(value, dict):
@@ -116,6 +120,8 @@ async def get_models(request: Request) -> Response:
     db = app_state(request).db
     models = [_to_model(name, one.updated_at) for name, one in (await list_assistants(db)).items()]
     models += [_to_passthrough_model(name) for name in app_state(request).passthrough.names()]
+    if (embedder := app_state(request).query_embedder) is not None:
+        models.append(ModelInfo(id=embedder.model, created=0))
     inactive = [InactiveModel(id=name, reason=why) for name, why in (await list_inactive_assistants(db)).items()]
     return _with_request_id(request, json_response(ModelList(data=models, inactive=inactive)))
 

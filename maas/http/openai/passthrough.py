@@ -23,7 +23,7 @@ from maas.http.state import AppState, app_state
 from maas.http.users import resolve_user
 from maas.passthrough.calls import Head, ProviderCall, ProviderRequest
 from maas.passthrough.dialogue import Dialogue, fingerprint
-from maas.passthrough.exchanges import Exchange, left_out_of_memory
+from maas.passthrough.exchanges import Exchange, left_out_of_memory, logs_to_replace
 from maas.passthrough.memory import NO_MEMORY, MemoryBlock, recall
 from maas.passthrough.models import ProviderModel
 from maas.runs.run_watcher import KEEP_ALIVE_S
@@ -63,6 +63,18 @@ async def pass_through(request: Request, model: ProviderModel, body: Mapping[str
     return await _respond(request, call, state)
 
 
+async def relay(request: Request, model: ProviderModel, body: Mapping[str, Any], endpoint: str) -> Response:
+    """Send a request to another endpoint of a provider, without memory, and the reply back."""
+    state, caller = app_state(request), read_caller(request, body)
+    user_id = await resolve_user(request, caller.user)
+    await _check_budget(state, user_id)
+    sent = {name: value for name, value in body.items() if name != "maas"} | {"model": model.model}
+    exchange = Exchange(user_id, principal_of(request).name, model, "", None, NO_MEMORY, [sent.get("input")])
+    key = fingerprint([endpoint, exchange.caller, str(user_id), body])
+    call = state.provider_calls.find_left(key) or _call(request, exchange, sent, endpoint, key)
+    return await _respond(request, call, state)
+
+
 async def _start(
     request: Request,
     model: ProviderModel,
@@ -73,7 +85,8 @@ async def _start(
     key: str,
 ) -> ProviderCall:
     state, principal, dialogue = app_state(request), principal_of(request), Dialogue.of(messages)
-    memory = await _recall(state, user_id, dialogue, _memory_tokens(body, state))
+    turn = dialogue.key(principal.name, user_id, caller.conversation or "")
+    memory = await _recall(state, user_id, dialogue, _memory_tokens(body, state), (principal.name, turn))
     sent = {name: value for name, value in body.items() if name != "maas"}
     sent |= {"model": model.model, "messages": dialogue.with_memory(memory.text)}
     exchange = Exchange(
@@ -81,31 +94,47 @@ async def _start(
         caller=principal.name,
         model=model,
         question=dialogue.question if dialogue.has_question else "",
-        key=dialogue.key(principal.name, user_id, caller.conversation or "") if caller.is_remembered else None,
+        key=turn if caller.is_remembered else None,
         memory=memory,
         sent=sent["messages"],
         conversation_id=caller.conversation_id(user_id),
         metadata=caller.metadata,
         is_remembered=caller.is_remembered,
     )
-    timeout_s = state.settings.http.openai_wait
+    return _call(request, exchange, sent, "chat/completions", key)
+
+
+def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], endpoint: str, key: str) -> ProviderCall:
+    """Send a body to an endpoint of the provider."""
+    state, model = app_state(request), exchange.model
     headers = {"authorization": f"Bearer {model.key}"}
     headers |= {name: value for name in SENT_HEADERS if (value := request.headers.get(name))}
+    timeout_s = state.settings.http.openai_wait
     return state.provider_calls.start(
         key,
-        ProviderRequest(f"{model.url}/chat/completions", headers, sent, f"chat {model.model}", timeout_s),
-        _notes(exchange, memory),
+        ProviderRequest(f"{model.url}/{endpoint}", headers, sent, f"{endpoint} {model.model}", timeout_s),
+        _notes(exchange),
         partial(exchange.store, state.db),
-        state.shares.provider_calls.hold_now(user_id),
+        state.shares.provider_calls.hold_now(exchange.user_id),
     )
 
 
-async def _recall(state: AppState, user_id: UUID, dialogue: Dialogue, max_tokens: int) -> MemoryBlock:
+async def _recall(
+    state: AppState, user_id: UUID, dialogue: Dialogue, max_tokens: int, turn: tuple[str, str]
+) -> MemoryBlock:
+    """What memory holds for the question of a dialogue, but for an earlier answer to it; `turn`: caller and key."""
     if not dialogue.has_question or max_tokens == 0:
         return NO_MEMORY
     async with state.shares.recalls.hold(user_id):
         return await recall(
-            state.db, state.settings, user_id, dialogue.question, max_tokens, dialogue.texts(), state.query_embedder
+            state.db,
+            state.settings,
+            user_id,
+            dialogue.question,
+            max_tokens,
+            dialogue.texts(),
+            state.query_embedder,
+            await logs_to_replace(state.db, user_id, *turn),
         )
 
 
@@ -127,8 +156,9 @@ def _memory_tokens(body: Mapping[str, Any], state: AppState) -> int:
     return value
 
 
-def _notes(exchange: Exchange, memory: MemoryBlock) -> dict[str, Any]:
+def _notes(exchange: Exchange) -> dict[str, Any]:
     """What MaaS says of a request in the member `maas` of its reply."""
+    memory = exchange.memory
     left_out = left_out_of_memory(exchange.question) if exchange.is_remembered else 0
     return {
         "request_id": str(exchange.id),
