@@ -1,7 +1,14 @@
-"""The Python client: MaaS and AsyncMaaS, the values that they return and the errors that they raise."""
+"""The Python client: MaaS and AsyncMaaS, the values that they return and the errors that they raise.
 
-from maas.client.client import AsyncMaaS, MaaS
-from maas.client.results import (
+The distribution maas-client has this folder as the package maas_client. So imports are relative here, and nothing else
+of MaaS is imported.
+"""
+
+from .actions import Action
+from .client import AsyncMaaS, MaaS
+from .conversations import Conversation, ConversationMessage, ConversationSummary, OpenedConversation
+from .files import AddedDocument, Attachment, Document, Passage, RemovedDocument
+from .results import (
     AddedMemory,
     AddResult,
     Answer,
@@ -9,6 +16,7 @@ from maas.client.results import (
     ClientError,
     Context,
     CorrectedFact,
+    Correction,
     DeleteResult,
     Event,
     Fact,
@@ -27,15 +35,23 @@ from maas.client.results import (
 )
 
 __all__ = [
+    "Action",
     "AddResult",
+    "AddedDocument",
     "AddedMemory",
     "Answer",
     "AsyncMaaS",
+    "Attachment",
     "Change",
     "ClientError",
     "Context",
+    "Conversation",
+    "ConversationMessage",
+    "ConversationSummary",
     "CorrectedFact",
+    "Correction",
     "DeleteResult",
+    "Document",
     "Event",
     "Fact",
     "Forbidden",
@@ -44,7 +60,10 @@ __all__ = [
     "Memories",
     "Memory",
     "NotFound",
+    "OpenedConversation",
+    "Passage",
     "RateLimited",
+    "RemovedDocument",
     "RunFailed",
     "Source",
     "Spending",

@@ -14,11 +14,12 @@ from uuid import UUID
 from tenacity import RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
-from maas.client.results import ClientError, RateLimited, Unavailable
+from .results import ClientError, RateLimited, Unavailable
 
 BACKOFF_S, MAX_BACKOFF_S = 0.2, 10.0  # before the second attempt, and between any two
 MAX_RETRY_AFTER_S = 60.0  # a longer Retry-After is raised instead of waited for
 MAX_LONG_POLL_S = 30.0
+PAGE_SIZE = 100
 END_STATUSES = ("COMPLETED", "FAILED")
 T = TypeVar("T")
 _backoff = wait_exponential_jitter(initial=BACKOFF_S, max=MAX_BACKOFF_S, jitter=BACKOFF_S)
@@ -26,10 +27,11 @@ _backoff = wait_exponential_jitter(initial=BACKOFF_S, max=MAX_BACKOFF_S, jitter=
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiCall:
-    """An idempotent call: it carries the id or key that makes a repetition harmless.
+    """An idempotent call: it carries the id or key that makes a repetition harmless, unless `is_repeatable` is false.
 
+    Its body is `body` as JSON, `content`, or `form` with a `file` of a name and bytes.
     `delay_s`: seconds to wait before sending it. `long_poll_s`: seconds for which the server may hold the reply.
-    `is_done_if_missing`: after a lost reply, 404 means that the lost attempt succeeded.
+    `done_code`: after a lost reply, an error with this code means that the lost attempt succeeded.
     """
 
     method: str
@@ -37,10 +39,13 @@ class ApiCall:
     params: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     content: bytes | None = None
+    form: Mapping[str, str] | None = None
+    file: tuple[str, bytes] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
     long_poll_s: float = 0.0
-    is_done_if_missing: bool = False
+    done_code: str | None = None
+    is_repeatable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +111,37 @@ def get_run(run_id: str, wait_s: float, delay_s: float = 0.0) -> GetRun:
     return GetRun(method="GET", path=path, params=params, long_poll_s=wait_s, delay_s=delay_s, run_id=run_id)
 
 
-def retry_policy(retries: int) -> dict[str, Any]:
-    """Arguments of tenacity's Retrying and AsyncRetrying: retry lost replies and temporary refusals."""
+def read_pages(path: str, params: Mapping[str, Any], limit: int) -> Operation[list[Any]]:
+    """At most `limit` rows of a list, page by page."""
+    rows: list[Any] = []
+    cursor: dict[str, str] | None = {}
+    while cursor is not None and len(rows) < limit:
+        sent = {**params, "limit": min(limit - len(rows), PAGE_SIZE), **cursor}
+        page = (yield ApiCall(method="GET", path=path, params=sent)).json
+        rows += page["results"]
+        cursor = {"before": page["next"]} if page["next"] else None
+    return rows[: max(limit, 0)]
+
+
+def retry_policy(retries: int, *, is_repeatable: bool = True) -> dict[str, Any]:
+    """Arguments of tenacity's Retrying and AsyncRetrying: retry lost replies and temporary refusals.
+
+    A call that is not repeatable is sent again only if it was refused: after a lost reply it may have been carried out.
+    """
     return {
         "stop": stop_after_attempt(retries + 1),
         "wait": _wait_s,
-        "retry": retry_if_exception(_is_temporary),
+        "retry": retry_if_exception(_is_temporary if is_repeatable else _is_refused),
         "reraise": True,
     }
 
 
 def _is_temporary(error: BaseException) -> bool:
-    if isinstance(error, RateLimited):
-        return (error.retry_after or 0) <= MAX_RETRY_AFTER_S
-    return isinstance(error, Unavailable)
+    return isinstance(error, Unavailable) or _is_refused(error)
+
+
+def _is_refused(error: BaseException) -> bool:
+    return isinstance(error, RateLimited) and (error.retry_after or 0) <= MAX_RETRY_AFTER_S
 
 
 def _wait_s(state: RetryCallState) -> float:

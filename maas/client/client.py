@@ -8,18 +8,22 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from functools import partial, update_wrapper
+from types import ModuleType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import httpx2
 
-from maas.client import facts as fact_operations
-from maas.client import operations
-from maas.client import users as user_operations
-from maas.client.calls import ApiCall, ApiReply, Operation
-from maas.client.http import RETRIES, TIMEOUT_S, AsyncHttpTransport, HttpTransport, connection_options
-from maas.client.operations import Mode
-from maas.client.results import ClientError, Event, InvalidRequest
-from maas.client.users import UserId, Users
+from . import actions as action_operations
+from . import conversations as conversation_operations
+from . import facts as fact_operations
+from . import files as file_operations
+from . import operations
+from . import users as user_operations
+from .calls import ApiCall, ApiReply, Operation
+from .http import RETRIES, TIMEOUT_S, AsyncHttpTransport, HttpTransport, connection_options
+from .operations import Mode
+from .results import ClientError, Event, InvalidRequest
+from .users import UserId, Users
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,11 +91,13 @@ class OperationMethods:
     ask = OperationMethod(operations.ask)
     submit = OperationMethod(operations.submit)
     wait = OperationMethod(operations.wait)
+    cancel = OperationMethod(operations.cancel)
     add = OperationMethod(operations.add)
     search = OperationMethod(operations.search)
     get_all = OperationMethod(operations.get_all)
     get = OperationMethod(operations.get)
     history = OperationMethod(operations.history)
+    correct = OperationMethod(operations.correct)
     delete = OperationMethod(operations.delete)
     delete_all = OperationMethod(user_operations.delete_all)
     context = OperationMethod(operations.context)
@@ -99,6 +105,26 @@ class OperationMethods:
     decide_fact = OperationMethod(fact_operations.decide_fact)
     correct_fact = OperationMethod(fact_operations.correct_fact)
     merge_names = OperationMethod(fact_operations.merge_names)
+    actions = OperationMethod(action_operations.actions)
+    get_action = OperationMethod(action_operations.get_action)
+    edit_action = OperationMethod(action_operations.edit_action)
+    approve = OperationMethod(action_operations.approve)
+    reject = OperationMethod(action_operations.reject)
+    open_conversation = OperationMethod(conversation_operations.open_conversation)
+    conversations = OperationMethod(conversation_operations.conversations)
+    get_conversation = OperationMethod(conversation_operations.get_conversation)
+    change_conversation = OperationMethod(conversation_operations.change_conversation)
+    clear_conversation = OperationMethod(conversation_operations.clear_conversation)
+    messages = OperationMethod(conversation_operations.messages)
+    upload_image = OperationMethod(file_operations.upload_image)
+    get_image = OperationMethod(file_operations.get_image)
+    download_image = OperationMethod(file_operations.download_image)
+    delete_image = OperationMethod(file_operations.delete_image)
+    add_document = OperationMethod(file_operations.add_document)
+    documents = OperationMethod(file_operations.documents)
+    get_document = OperationMethod(file_operations.get_document)
+    delete_document = OperationMethod(file_operations.delete_document)
+    search_documents = OperationMethod(file_operations.search_documents)
     trace = OperationMethod(operations.trace)
     spending = OperationMethod(user_operations.spending)
     export = OperationMethod(user_operations.export)
@@ -127,9 +153,7 @@ class MaaS(OperationMethods):
             client = httpx2.Client(**connection_options(url, api_key, timeout))
             self._transport = HttpTransport(client, timeout, retries)
         else:
-            from maas.client.sql import SqlTransport  # database drivers load slowly
-
-            self._transport = SqlTransport(_check_dsn(dsn, url), retries)
+            self._transport = _sql_transports(url).SqlTransport(dsn, retries)
 
     def __enter__(self) -> Self:
         return self
@@ -207,9 +231,7 @@ class AsyncMaaS(OperationMethods):
             client = httpx2.AsyncClient(**connection_options(url, api_key, timeout))
             self._transport = AsyncHttpTransport(client, timeout, retries)
         else:
-            from maas.client.sql import AsyncSqlTransport  # database drivers load slowly
-
-            self._transport = AsyncSqlTransport(_check_dsn(dsn, url), retries)
+            self._transport = _sql_transports(url).AsyncSqlTransport(dsn, retries)
 
     async def __aenter__(self) -> Self:
         return self
@@ -273,8 +295,13 @@ class AsyncMaaS(OperationMethods):
                 return value
 
 
-def _check_dsn(dsn: str, url: str | None) -> str:
-    """The dsn. Raises InvalidRequest if there is a url, too."""
+def _sql_transports(url: str | None) -> ModuleType:
+    """The module of the SQL transports, imported on first use. Raises InvalidRequest for a url, or without drivers."""
     if url is not None:
         raise InvalidRequest("invalid_request", "give url or dsn, not both")
-    return dsn
+    try:
+        from . import sql  # database drivers load slowly
+    except ModuleNotFoundError as error:
+        message = f"MaaS(dsn=...) needs the package {error.name}: pip install 'maas-client[sql]'"
+        raise InvalidRequest("missing_package", message) from error
+    return sql

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from uuid import UUID
 
-from maas.client.calls import ApiCall, Operation
-from maas.client.messages import Time, isoformat
-from maas.client.operations import PAGE_SIZE, parse_id
-from maas.client.results import CorrectedFact, Fact, FactState, NotFound, Verdict
-from maas.client.users import UserId, Users, required_user
+from .calls import PAGE_SIZE, ApiCall, Operation, read_pages
+from .messages import Time, isoformat
+from .operations import parse_id
+from .results import CorrectedFact, Fact, FactState, Verdict
+from .users import UserId, Users, owner_of, required_user
 
 
 def facts(
@@ -27,21 +27,16 @@ def facts(
     Without `state`: what is true or uncertain. `about` is `user` or a name; `as_of` shows what was known at that time.
     """
     user = yield from users.find(required_user(user_id))
-    rows: list[Fact] = []
-    filters = {"state": state, "about": about, "as_of": isoformat(as_of)}
-    cursor: str | None = None
-    while user is not None and len(rows) < limit:
-        page = yield from read_facts(user, limit - len(rows), filters | {"before": cursor})
-        rows += page["results"]
-        cursor = page["next"]
-        if cursor is None:
-            break
+    if user is None:
+        return []
+    filters = _sent({"state": state, "about": about, "as_of": isoformat(as_of)})
+    rows: list[Fact] = yield from read_pages(f"/v1/users/{user}/facts", filters, limit)
     return rows
 
 
 def read_facts(user: UUID, limit: int, params: Mapping[str, str | None]) -> Operation[dict[str, Any]]:
     """A page of facts; parameters that are None are not sent."""
-    sent = {"limit": min(limit, PAGE_SIZE)} | {name: value for name, value in params.items() if value is not None}
+    sent = {"limit": min(limit, PAGE_SIZE)} | _sent(params)
     return dict((yield ApiCall(method="GET", path=f"/v1/users/{user}/facts", params=sent)).json)
 
 
@@ -51,7 +46,7 @@ def decide_fact(users: Users, fact_id: UserId, verdict: Verdict, *, user_id: Use
     It counts for the statement, whoever says it again. Raises NotFound, also if the fact is not of `user_id`.
     """
     path = f"/v1/facts/{parse_id(fact_id)}/decide"
-    user = yield from _find_owner(users, user_id, fact_id)
+    user = yield from owner_of(users, user_id, f"fact {fact_id}")
     yield ApiCall(method="POST", path=path, body={"user_id": str(user), "verdict": verdict})
 
 
@@ -61,7 +56,7 @@ def correct_fact(users: Users, fact_id: UserId, text: str, *, user_id: UserId) -
     Raises NotFound, also if the fact is not of `user_id`.
     """
     path = f"/v1/facts/{parse_id(fact_id)}/correct"
-    user = yield from _find_owner(users, user_id, fact_id)
+    user = yield from owner_of(users, user_id, f"fact {fact_id}")
     reply = (yield ApiCall(method="POST", path=path, body={"user_id": str(user), "fact": text})).json
     return CorrectedFact(id=reply["id"], request_id=reply["request_id"])
 
@@ -73,8 +68,5 @@ def merge_names(users: Users, name: str, same_as: str, *, user_id: UserId) -> Op
     return int((yield ApiCall(method="POST", path=f"/v1/users/{user}/facts/names", body=body)).json["facts"])
 
 
-def _find_owner(users: Users, user_id: UserId, fact_id: UserId) -> Operation[UUID]:
-    user = yield from users.find(required_user(user_id))
-    if user is None:
-        raise NotFound("not_found", f"there is no fact {fact_id}")
-    return user
+def _sent(params: Mapping[str, str | None]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}

@@ -13,12 +13,11 @@ from typing import Any
 import httpx2
 from tenacity import AsyncRetrying, Retrying
 
-from maas.client.calls import BACKOFF_S, MAX_BACKOFF_S, ApiCall, ApiReply, retry_policy
-from maas.client.results import (
+from .calls import BACKOFF_S, MAX_BACKOFF_S, ApiCall, ApiReply, retry_policy
+from .results import (
     ClientError,
     Event,
     InvalidRequest,
-    NotFound,
     RateLimited,
     RunFailed,
     Unavailable,
@@ -55,7 +54,7 @@ class HttpTransport:
         self._client, self._timeout_s, self._retries = client, timeout_s, retries
 
     def send(self, call: ApiCall) -> ApiReply:
-        for attempt in Retrying(**retry_policy(self._retries)):
+        for attempt in Retrying(**retry_policy(self._retries, is_repeatable=call.is_repeatable)):
             with attempt:
                 try:
                     response = self._client.request(**_request_args(call, self._timeout_s))
@@ -93,7 +92,7 @@ class AsyncHttpTransport:
         self._client, self._timeout_s, self._retries = client, timeout_s, retries
 
     async def send(self, call: ApiCall) -> ApiReply:
-        async for attempt in AsyncRetrying(**retry_policy(self._retries)):
+        async for attempt in AsyncRetrying(**retry_policy(self._retries, is_repeatable=call.is_repeatable)):
             with attempt:
                 try:
                     response = await self._client.request(**_request_args(call, self._timeout_s))
@@ -182,6 +181,8 @@ def _request_args(call: ApiCall, timeout_s: float) -> dict[str, Any]:
         "url": call.path,
         "params": dict(call.params) or None,
         "content": call.content if call.body is None else _encode(call.body),
+        "data": call.form,
+        "files": None if call.file is None else {"file": call.file},
         "headers": ({} if call.body is None else JSON) | dict(call.headers),
         "timeout": httpx2.Timeout(timeout_s, read=timeout_s + call.long_poll_s),
     }
@@ -203,7 +204,7 @@ def _read_reply(call: ApiCall, response: httpx2.Response, attempt: int) -> ApiRe
     except ValueError:
         body = None
     error = error_of(response.status_code, body, response.headers.get("retry-after"))
-    if isinstance(error, NotFound) and call.is_done_if_missing and attempt > 1:
+    if call.done_code == error.code and attempt > 1:
         return ApiReply(b"")
     raise error
 

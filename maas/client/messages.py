@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from maas.client.results import InvalidRequest
+from .results import InvalidRequest
 
 MAX_BATCH_MESSAGES = 500
 MAX_BATCH_BYTES = 256 * 1024  # of content; escaped as JSON it stays below the server's limit for a body

@@ -13,31 +13,30 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID, uuid4
 
-from maas.client.calls import MAX_LONG_POLL_S, ApiCall, Operation, RunRow, get_run, submit_run
-from maas.client.messages import Messages, Time, batches, isoformat, normalize
-from maas.client.results import (
+from .calls import MAX_LONG_POLL_S, ApiCall, Operation, RunRow, get_run, read_pages, submit_run
+from .messages import Messages, Time, batches, isoformat, normalize
+from .results import (
     AddedMemory,
     AddResult,
     Answer,
     Change,
     Context,
+    Correction,
     DeleteResult,
     InvalidRequest,
     Memories,
     Memory,
-    NotFound,
     RunFailed,
     TimedOut,
     history_of,
     memories_of,
     memory_of,
 )
-from maas.client.users import Filters, UserId, Users, flatten_filters, required_user
+from .users import Filters, UserId, Users, flatten_filters, owner_of, required_user
 
 RUN_TIMEOUT_S = 300.0
 IN_USE_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.1
-PAGE_SIZE = 100
 MAX_SEARCH_RESULTS = 50
 _TIME_BOUNDS = {"gte": "from", "lt": "to"}
 Mode: TypeAlias = Literal["auto", "plan", "ask"]
@@ -117,6 +116,14 @@ def ask(
         attachment_ids=attachment_ids,
     )
     return (yield from wait(users, request_id, timeout=timeout))
+
+
+def cancel(users: Users, request_id: UserId) -> Operation[None]:
+    """Stop a request; `wait` then raises RunFailed, or returns the answer as far as it was written.
+
+    Raises NotFound; InvalidRequest with the code `already_finished`.
+    """
+    yield ApiCall(method="POST", path=f"/v1/runs/{parse_id(request_id)}/cancel", done_code="already_finished")
 
 
 def trace(users: Users, request_id: UserId) -> Operation[dict[str, Any]]:
@@ -224,14 +231,9 @@ def get_all(
         raise InvalidRequest("invalid_request", "filters: get_all takes user_id only; search takes the others")
     name, total = required_user(user_id, flat), top_k or limit
     user = yield from users.find(name)
-    rows: list[dict[str, Any]] = []
-    cursor: dict[str, str] | None = {}
-    while user is not None and cursor is not None and len(rows) < total:
-        params = {"user_id": str(user), "limit": min(total - len(rows), PAGE_SIZE), **cursor}
-        page = (yield ApiCall(method="GET", path="/v1/memories", params=params)).json
-        rows += page["results"]
-        cursor = {"before": page["next"]} if page["next"] else None
-    return memories_of(rows, name)
+    if user is None:
+        return Memories(results=[])
+    return memories_of((yield from read_pages("/v1/memories", {"user_id": str(user)}, total)), name)
 
 
 def get(users: Users, memory_id: UserId) -> Operation[Memory]:
@@ -243,6 +245,17 @@ def history(users: Users, memory_id: UserId) -> Operation[list[Change]]:
     """How a memory came about and what became of it: its messages, then their summaries. Raises NotFound."""
     rows = (yield ApiCall(method="GET", path=f"/v1/memories/{parse_id(memory_id)}/history")).json["results"]
     return history_of(rows, str(memory_id))
+
+
+def correct(users: Users, memory_id: UserId, text: str, *, user_id: UserId) -> Operation[Correction]:
+    """Say what is right instead of a memory, as a statement of the user, which is found first; both stay visible.
+
+    The same text again is the same correction. Raises NotFound, also if the memory is not of `user_id`.
+    """
+    path = f"/v1/memories/{parse_id(memory_id)}/correct"
+    user = yield from owner_of(users, user_id, f"memory {memory_id}")
+    reply = (yield ApiCall(method="POST", path=path, body={"user_id": str(user), "memory": text})).json
+    return Correction(id=reply["id"], request_id=reply["request_id"])
 
 
 def context(
@@ -270,15 +283,12 @@ def delete(
     path, deadline, delay_s = f"/v1/memories/{parse_id(memory_id)}", time.monotonic() + IN_USE_TIMEOUT_S, 0.0
     params: dict[str, Any] = {}
     if user_id is not None:
-        owner = yield from users.find(required_user(user_id))
-        if owner is None:
-            raise NotFound("not_found", f"there is no memory {memory_id}")
-        params = {"user_id": str(owner)}
+        params = {"user_id": str((yield from owner_of(users, user_id, f"memory {memory_id}")))}
     if doubtful:
         params["doubtful"] = "true"
     while True:
         try:
-            reply = yield ApiCall(method="DELETE", path=path, params=params, is_done_if_missing=True, delay_s=delay_s)
+            reply = yield ApiCall(method="DELETE", path=path, params=params, done_code="not_found", delay_s=delay_s)
         except InvalidRequest as error:
             if error.code != "in_use" or time.monotonic() > deadline:
                 raise

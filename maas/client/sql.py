@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -15,17 +17,23 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 from tenacity import AsyncRetrying, Retrying
 
-from maas import queries
-from maas.client.calls import END_STATUSES, ApiCall, ApiReply, GetRun, RunRow, SubmitRun, retry_policy
-from maas.client.results import ClientError, Event, Forbidden, InvalidRequest, NotFound, RateLimited, Unavailable
-from shared.db import CONNECTION_LOST, Database, connect, open_database
-from shared.errors import MaasError
-from shared.query import AnyQuery
+from .calls import END_STATUSES, ApiCall, ApiReply, GetRun, RunRow, SubmitRun, retry_policy
+from .results import ClientError, Event, Forbidden, InvalidRequest, NotFound, RateLimited, Unavailable
 
 CHANNEL = "pipeline_events"
 CONNECT_TIMEOUT_S = 10
 POLL_INTERVAL_S = 1.0  # in case a notification is lost
 POOL_SIZE = 4
+STATEMENT_TIMEOUT_S = 60
+_NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
+_PARTS = _NAME.split(Path(__file__).with_name("statements.sql").read_text(encoding="utf-8"))
+STATEMENTS = dict(zip(_PARTS[1::2], _PARTS[2::2], strict=True))  # by name
+CONNECTION_LOST = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # of a connection whose end was announced and not yet processed
+    OSError,
+    TimeoutError,
+)
 Connection: TypeAlias = psycopg.Connection[DictRow]
 # Beginnings of SQLSTATEs
 _TEMPORARY = ("08", "25006", "40", "53", "57")  # connections, failover, deadlocks, resources, operators
@@ -58,7 +66,7 @@ class SqlTransport:
     def _send(self, call: ApiCall) -> ApiReply:
         if isinstance(call, SubmitRun):
             with self._connection() as connection:
-                _execute(connection, queries.client_insert, *_insert_args(call.row))
+                _execute(connection, "client_insert", *_insert_args(call.row))
             return _reply_of({"request_id": call.row.id}, str(call.row.id))
         if isinstance(call, GetRun):
             with self._connection() as connection:
@@ -90,8 +98,7 @@ class AsyncSqlTransport:
     def __init__(self, dsn: str, retries: int) -> None:
         self._dsn, self._retries = dsn, retries
         self._opening = asyncio.Lock()
-        self._stack = AsyncExitStack()
-        self._db: Database | None = None
+        self._pool: asyncpg.Pool | None = None
         self._listener: asyncpg.Connection | None = None
         self._waiters: dict[str, set[asyncio.Event]] = defaultdict(set)  # by run id
 
@@ -102,7 +109,7 @@ class AsyncSqlTransport:
                     return await self._send(call)
                 except asyncpg.PostgresError as error:
                     raise _error_of(error.sqlstate, error.message or str(error), error.column_name) from error
-                except (*CONNECTION_LOST, TimeoutError) as error:
+                except CONNECTION_LOST as error:
                     raise _error_of(None, str(error) or type(error).__name__, None) from error
         raise AssertionError("tenacity returns or raises")
 
@@ -112,25 +119,26 @@ class AsyncSqlTransport:
     async def close(self) -> None:
         if self._listener is not None:
             await self._listener.close()
-        await self._stack.aclose()
+        if self._pool is not None:
+            await self._pool.close()
 
     async def _send(self, call: ApiCall) -> ApiReply:
         if isinstance(call, SubmitRun):
-            db = await self._open()
-            await db.row(queries.client_insert, *_insert_args(call.row))
+            pool = await self._open()
+            await pool.execute(STATEMENTS["client_insert"], *_insert_args(call.row))
             return _reply_of({"request_id": call.row.id}, str(call.row.id))
         if isinstance(call, GetRun):
             return await self._wait_for_end(await self._open(), call)
         raise _needs_server(call.method, call.path)
 
-    async def _wait_for_end(self, db: Database, call: GetRun) -> ApiReply:
+    async def _wait_for_end(self, pool: asyncpg.Pool, call: GetRun) -> ApiReply:
         deadline, notified = time.monotonic() + call.long_poll_s, asyncio.Event()
         if call.long_poll_s:
             await self._listen()
         self._waiters[call.run_id].add(notified)
         try:
             while True:
-                row = await db.row(queries.client_look, call.run_id)
+                row = await pool.fetchrow(STATEMENTS["client_look"], call.run_id)
                 left_s = deadline - time.monotonic()
                 if row is None or row["status"] in END_STATUSES or left_s <= 0:
                     return _reply_of(row, call.run_id)
@@ -143,28 +151,37 @@ class AsyncSqlTransport:
             if not self._waiters[call.run_id]:
                 del self._waiters[call.run_id]
 
-    async def _open(self) -> Database:
+    async def _open(self) -> asyncpg.Pool:
         async with self._opening:
-            if self._db is None:
-                try:
-                    self._db = await self._stack.enter_async_context(open_database(self._dsn, POOL_SIZE, "maas client"))
-                except MaasError as error:
-                    raise Unavailable(error.code, error.message) from error
-            return self._db
+            if self._pool is None:
+                self._pool = await asyncpg.create_pool(
+                    self._dsn, min_size=1, max_size=POOL_SIZE, init=_prepare, **_connection_options("maas client")
+                )
+            return self._pool
 
     async def _listen(self) -> None:
         async with self._opening:
             if self._listener is None or self._listener.is_closed():
-                settings = {"application_name": "maas client listener"}
-                try:
-                    self._listener = await connect(self._dsn, server_settings=settings)
-                except MaasError as error:
-                    raise Unavailable(error.code, error.message) from error
+                self._listener = await asyncpg.connect(self._dsn, **_connection_options("maas client listener"))
                 await self._listener.add_listener(CHANNEL, self._on_notify)
 
     def _on_notify(self, _: object, __: int, ___: str, payload: Any) -> None:
         for notified in self._waiters.get(json.loads(payload)["id"], ()):
             notified.set()
+
+
+def _connection_options(name: str) -> dict[str, Any]:
+    """Arguments of asyncpg's connect; `name` is shown in pg_stat_activity."""
+    return {
+        "timeout": CONNECT_TIMEOUT_S,
+        "command_timeout": STATEMENT_TIMEOUT_S,
+        "server_settings": {"application_name": name},
+    }
+
+
+async def _prepare(connection: asyncpg.Connection) -> None:
+    """Read jsonb as Python values."""
+    await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
 
 
 def _wait_for_end(connection: Connection, call: GetRun) -> DictRow | None:
@@ -174,9 +191,9 @@ def _wait_for_end(connection: Connection, call: GetRun) -> DictRow | None:
     """
     deadline = time.monotonic() + call.long_poll_s
     if call.long_poll_s:
-        _execute(connection, queries.client_listen)
+        _execute(connection, "client_listen")
     while True:
-        row = _execute(connection, queries.client_look, call.run_id).fetchone()
+        row = _execute(connection, "client_look", call.run_id).fetchone()
         left_s = deadline - time.monotonic()
         if row is None or row["status"] in END_STATUSES or left_s <= 0:
             break
@@ -184,12 +201,12 @@ def _wait_for_end(connection: Connection, call: GetRun) -> DictRow | None:
             if call.run_id in notification.payload:
                 break
     if call.long_poll_s:
-        _execute(connection, queries.client_unlisten)
+        _execute(connection, "client_unlisten")
     return row
 
 
-def _execute(connection: Connection, query: AnyQuery, *args: Any) -> psycopg.Cursor[DictRow]:
-    return connection.execute(query.text.encode(), args or None)
+def _execute(connection: Connection, name: str, *args: Any) -> psycopg.Cursor[DictRow]:
+    return connection.execute(STATEMENTS[name].encode(), args or None)
 
 
 def _insert_args(row: RunRow) -> tuple[Any, ...]:

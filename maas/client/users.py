@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from maas.client.calls import ApiCall, Operation
-from maas.client.results import DeleteResult, InvalidRequest, NotFound, Spending
+from .calls import ApiCall, Operation
+from .results import DeleteResult, InvalidRequest, NotFound, Spending
 
 TTL_S = 300.0
 MAX_CACHED_USERS = 10_000
@@ -70,6 +70,14 @@ def required_user(user_id: UserId | None, filters: Filters | None = None) -> str
     return str(name)
 
 
+def owner_of(users: Users, user_id: UserId, what: str) -> Operation[UUID]:
+    """The user who has `what`, such as `fact ID`. Raises NotFound for an unknown user: he has nothing."""
+    user = yield from users.find(required_user(user_id))
+    if user is None:
+        raise NotFound("not_found", f"there is no {what}")
+    return user
+
+
 def flatten_filters(filters: Filters | None) -> dict[str, Any]:
     """mem0's filters with the parts of AND at the top level. Raises InvalidRequest for an unsupported filter."""
     flat: dict[str, Any] = {}
@@ -89,7 +97,7 @@ def delete_all(
     user = yield from users.find(required_user(user_id, filters))
     counts: dict[str, int] = {}
     if user is not None:
-        reply = yield ApiCall(method="DELETE", path=f"/v1/users/{user}", is_done_if_missing=True)
+        reply = yield ApiCall(method="DELETE", path=f"/v1/users/{user}", done_code="not_found")
         counts = reply.json["erased"] if reply.content else {}
         users.evict(user)
     return DeleteResult(message="Memories deleted successfully!", deleted=counts, doubtful=[])
@@ -97,10 +105,7 @@ def delete_all(
 
 def spending(users: Users, *, user_id: UserId) -> Operation[Spending]:
     """The tokens and dollars that a user's model calls took, and the budgets of a day. Raises NotFound."""
-    name = required_user(user_id)
-    user = yield from users.find(name)
-    if user is None:
-        raise NotFound("not_found", f"there is no user {name[:80]!r}")
+    user = yield from owner_of(users, user_id, f"user {str(user_id)[:80]!r}")
     reply: Spending = (yield ApiCall(method="GET", path=f"/v1/users/{user}/spending")).json
     return reply
 

@@ -1,0 +1,1 @@
+../../sql/queries/clients.sql
