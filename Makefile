@@ -85,7 +85,7 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@set -e; for group in docs mutants; do $(compile) --group $$group --output-file requirements-$$group.lock; done
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers .venv-docs .venv-mutants out build *.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-peers .venv-docs .venv-mutants out build *.egg-info clients/python/build clients/python/*.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
 	@rm -rf .import_linter_cache .hypothesis && find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
