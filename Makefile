@@ -39,12 +39,12 @@ test-live: .venv/dev ## Run the provider tests against the real services whose k
 		echo "Set a key: OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY" >&2; exit 1; }
 	@.venv/bin/pytest tests/contract -m live
 
-check: .venv/dev model-server ## Check lint, formatting, types, the direction of imports, and the built files of the web interface
+check: .venv/dev model-server ## Check lint, formatting, types, the direction of imports, and the built files of the web interface and the JavaScript client
 	@.venv/bin/ruff check
 	@.venv/bin/ruff format --check
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-logo
-	@ui/check.sh
+	@ui/check.sh && clients/typescript/check.sh
 
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json $(named)
@@ -116,5 +116,5 @@ wrk:
 
 # Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
 model-server: ; @tests/install.sh
-ui: .venv/runtime model-server ## Build the web interface from ui/ into maas/http/ui
-	@cd ui && npm run --silent types && npm run --silent build -- --logLevel warn
+ui: .venv/runtime model-server ## Build the web interface from ui/ into maas/http/ui, and the JavaScript client
+	@cd ui && npm run --silent types && npm run --silent build -- --logLevel warn && cd ../clients/typescript && npm run --silent types && npm run --silent build

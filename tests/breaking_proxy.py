@@ -37,9 +37,11 @@ def breaking_proxy(target: str) -> Iterator[BreakingProxy]:
     with BreakingProxy(target) as proxy, proxy.client:
         thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield proxy
-        proxy.shutdown()
-        thread.join()
+        try:
+            yield proxy
+        finally:
+            proxy.shutdown()
+            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

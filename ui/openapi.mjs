@@ -1,11 +1,14 @@
 // Writes the types of the server's API into the file that is named: from its OpenAPI document on standard input, those
-// routes that the page may call, without words and without what is only checked at run time.
+// routes that the page may call, or those of the tags that are named, without words and without what is only checked at
+// run time: node openapi.mjs FILE [TAG...]
 
 import { writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import openapiTS, { astToString } from "openapi-typescript";
 
-const TAGS = ["runs", "conversations", "attachments", "actions", "assistants", "memories", "users", "admin", "caller"];
+const PAGE_TAGS = "runs conversations attachments actions assistants memories users admin caller".split(" ");
+const [file, ...tags] = process.argv.slice(2);
+const TAGS = tags.length ? tags : PAGE_TAGS;
 const METHODS = ["get", "post", "put", "patch", "delete"];
 const JSON_TYPE = "application/json";
 const KEPT = ["$ref", "type", "properties", "required", "items", "enum", "const", "additionalProperties"];
@@ -78,4 +81,4 @@ const written = astToString(types)
   .replace(/^ +(?:\w+\?: never|headers: \{\s+\[name: string\]: unknown;\s+\});\n/gm, "") // what is not there
   .replace(/^ +parameters: \{\s+\};\n/gm, "")
   .replace(/^(?: {4})+/gm, (indent) => " ".repeat(indent.length / 2));
-writeFileSync(process.argv[2], `// Generated from the OpenAPI document of the server: make ui.\n\n${written}`);
+writeFileSync(file, `// Generated from the OpenAPI document of the server: make ui.\n\n${written}`);

@@ -1,0 +1,2 @@
+export { MaaS } from "./client.js";
+export { MaasError } from "./error.js";

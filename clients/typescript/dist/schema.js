@@ -1,0 +1,2 @@
+// Generated from the OpenAPI document of the server: make ui.
+export {};

@@ -1,0 +1,2 @@
+// What the server takes and answers, as its OpenAPI document says.
+export {};
