@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 import structlog
@@ -48,10 +47,11 @@ from shared.errors import MaasError
 from shared.models import Embedder, Model
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
+from shared.query import SQL
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
 
 GARBAGE_THRESHOLD = 10_000  # new containers between two collections; Python's own is 700
-PROGRAM = Path(__file__).resolve().parents[1] / "main.py"
+PROGRAM = SQL.parent / "main.py"
 WORKERS: dict[str, Stage] = {
     "analyzer": analyzer.run,
     "draft_builder": draft_builder.run,

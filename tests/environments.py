@@ -20,6 +20,7 @@ PARTS = (
     "shared",
     "sql",
     "clients/python",
+    "deploy",
     "main.py",
     "server.py",
     "pyproject.toml",

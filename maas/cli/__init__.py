@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -124,9 +124,26 @@ def build_cli(load_composition: Callable[[], Composition]) -> typer.Typer:
         help="Memory as a service: one row in, one remembered answer out.",
         context_settings={"obj": load_composition},
     )
+    cli.callback()(_options)
     for entry in COMMANDS:
         cli.command(entry.name, help=entry.help)(_not_loaded)
     return cli
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version  # slow to load
+
+        typer.echo(f"maas {version('maas')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
 
 
 def execute(cli: typer.Typer, argv: Sequence[str]) -> int:

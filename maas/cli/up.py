@@ -12,7 +12,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
@@ -41,9 +40,8 @@ from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
 from shared.query import SQL
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = {"orchestrator": [str(ROOT / "main.py")], "server": [str(ROOT / "server.py")]}
-COMMAND = ["-c", "from main import cli; cli()"]
+PROGRAMS = {"orchestrator": [str(SQL.parent / "main.py")], "server": [str(SQL.parent / "server.py")]}
+COMMAND = ["-P", "-c", "from maas.launcher import cli; cli()"]  # not a package that the current folder has
 STOP_TIMEOUT_S = 10.0
 POLL_INTERVAL_S = 0.2
 READY_POLL_INTERVAL_S = 0.05

@@ -46,13 +46,14 @@ async def read_file(content: bytes, media_type: str) -> ReadDocument:
     """What a file says, read in a process of its own. Raises Unreadable."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # not a package that the current folder has
         "-m",
         "maas.knowledge.reader",
         media_type,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": os.pathsep.join((ROOT, *filter(None, sys.path)))},
+        env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": os.pathsep.join((*filter(None, sys.path), ROOT))},
         start_new_session=True,
         limit=MAX_LINE_BYTES,
     )
