@@ -1103,7 +1103,7 @@ export interface operations {
       query?: {
         user_id?: string;
         status?: "NEW" | "ANALYZING" | "ANALYZED" | "ASSEMBLING" | "READY" | "RESPONDING" | "COMPLETED" | "FAILED";
-        kind?: "ask" | "action" | "task" | "archive" | "trial";
+        kind?: "ask" | "action" | "task" | "archive" | "call" | "trial";
         conversation_id?: string;
         q?: string;
         from?: string;
@@ -1848,7 +1848,7 @@ export interface operations {
       query?: {
         user_id?: string;
         status?: "NEW" | "ANALYZING" | "ANALYZED" | "ASSEMBLING" | "READY" | "RESPONDING" | "COMPLETED" | "FAILED";
-        kind?: "ask" | "action" | "task" | "archive" | "trial";
+        kind?: "ask" | "action" | "task" | "archive" | "call" | "trial";
         conversation_id?: string;
         q?: string;
         from?: string;
