@@ -1755,6 +1755,7 @@ insert_runs: Query[
     pg.array[pg.text],
     pg.array[pg.jsonb],
     pg.array[pg.bool_],
+    pg.array[pg.uuid],
 ]
 
 class RunOfKeyRow(TypedDict):
@@ -1773,9 +1774,10 @@ run_of_key: Query[RunOfKeyRow, pg.text, pg.text]
 
 class RepeatedRunRow(TypedDict):
     id: UUID
+    is_answered: bool | Any
+    seconds_ago: float | Any
 
-repeated_run: Value[
-    UUID,
+repeated_run: Query[
     RepeatedRunRow,
     pg.uuid,
     pg.text,
@@ -1788,8 +1790,12 @@ repeated_run: Value[
     pg.jsonb,
     pg.bool_,
     pg.float8,
-    pg.float8,
 ]
+
+class AnsweredRunRow(TypedDict):
+    id: UUID
+
+answered_run: Value[UUID, AnsweredRunRow, pg.uuid, pg.uuid, pg.text]
 
 class ClientContextRow(TypedDict):
     client_context: Any

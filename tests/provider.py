@@ -20,7 +20,10 @@ JSON = "application/json"
 
 def last_text(body: Json) -> str:
     """The text of the last message of the user."""
-    content = next(one["content"] for one in reversed(body["messages"]) if one["role"] == "user")
+    if isinstance(body.get("input"), str):
+        return str(body["input"])
+    messages = body.get("messages") or body["input"]
+    content = next(one["content"] for one in reversed(messages) if one.get("role") == "user")
     return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
 
 
@@ -46,12 +49,14 @@ class Provider:
     answer: Callable[[Json], Json | Response] = lambda body: said(f"Noted: {last_text(body)}")
     sent: list[Json] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    has_responses: bool = False
     delay_s: float = 0.0
     pause_s: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.http.expect_request("/v1/chat/completions", method="POST").respond_with_handler(self._complete)
+        self.http.expect_request("/v1/responses", method="POST").respond_with_handler(self._respond)
 
     @property
     def url(self) -> str:
@@ -62,6 +67,7 @@ class Provider:
         self.sent.clear()
         self.headers.clear()
         self.delay_s = self.pause_s = 0.0
+        self.has_responses = False
         self.answer = lambda body: said(f"Noted: {last_text(body)}")
 
     def _complete(self, request: Request) -> Response:
@@ -76,6 +82,38 @@ class Provider:
         if body.get("stream"):
             return Response(self._events(body, message), content_type="text/event-stream")
         return Response(json.dumps(completion(body, message)), content_type=JSON)
+
+    def _respond(self, request: Request) -> Response:
+        """A response of the Responses API, from a provider that has it."""
+        if not self.has_responses:
+            return Response("Not Found", 404)
+        body: Json = json.loads(request.get_data())
+        with self._lock:
+            self.sent.append(body)
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        message = self.answer(body)
+        if isinstance(message, Response):
+            return message
+        response = response_of(body, message)
+        if not body.get("stream"):
+            return Response(json.dumps(response), content_type=JSON)
+        text = message.get("content") or ""
+        events: list[Json] = [
+            {"type": "response.created", "response": response | {"status": "in_progress", "output": []}},
+            {
+                "type": "response.output_text.delta",
+                "delta": text,
+                "item_id": "m",
+                "output_index": 0,
+                "content_index": 0,
+            },
+            {"type": "response.completed", "response": response},
+        ]
+        lines = (
+            f"event: {one['type']}\ndata: {json.dumps(one | {'sequence_number': n})}\n\n"
+            for n, one in enumerate(events)
+        )
+        return Response("".join(lines), content_type="text/event-stream")
 
     def _events(self, body: Json, message: Json) -> Iterator[bytes]:
         head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
@@ -111,6 +149,22 @@ def completion(body: Json, message: Json) -> Json:
     choice = {"index": 0, "message": message, "finish_reason": finish_of(message), "logprobs": None}
     head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"]}
     return head | {"choices": [choice], "usage": USAGE, "system_fingerprint": "fp_1"}
+
+
+def response_of(body: Json, message: Json) -> Json:
+    """A finished response with this message."""
+    output: list[Json] = []
+    if message.get("content"):
+        part = {"type": "output_text", "text": message["content"], "annotations": []}
+        output.append({"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]})
+    for call in message.get("tool_calls") or []:
+        one = {"type": "function_call", "id": "f", "call_id": call["id"], "status": "completed"}
+        output.append(one | call["function"])
+    usage: Json = {"input_tokens": 40, "output_tokens": 7, "total_tokens": 47}
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    head = {"id": "resp_abc", "object": "response", "created_at": 1, "status": "completed", "model": body["model"]}
+    options = {"tools": body.get("tools") or [], "tool_choice": "auto", "parallel_tool_calls": True, "error": None}
+    return head | options | {"output": output, "usage": usage | details}
 
 
 def refused(status: int, code: str, message: str, **headers: str) -> Response:

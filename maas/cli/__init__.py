@@ -134,7 +134,9 @@ def _print_version(is_asked: bool) -> None:
     if is_asked:
         from importlib.metadata import version  # slow to load
 
-        typer.echo(f"maas {version('maas')}")
+        from maas.cli.output import write
+
+        write(f"maas {version('maas')}")
         raise typer.Exit
 
 

@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import UUID
 
 from prometheus_client import CollectorRegistry, Histogram, ProcessCollector
 from prometheus_client import Counter as MetricCounter
@@ -28,6 +29,7 @@ from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
 
 MAX_RATE_BUCKETS = 100_000
+MAX_SENT_ANSWERS = 10_000
 COUNTED_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -96,6 +98,21 @@ class RequestMetrics:
         self._seconds.labels(method, path).observe(seconds)
 
 
+class SentAnswers:
+    """The last runs whose answer a client of this process has read to its end."""
+
+    def __init__(self) -> None:
+        self._runs: dict[UUID, None] = {}
+
+    def add(self, run_id: UUID) -> None:
+        self._runs[run_id] = None
+        if len(self._runs) > MAX_SENT_ANSWERS:
+            del self._runs[next(iter(self._runs))]
+
+    def __contains__(self, run_id: UUID) -> bool:
+        return run_id in self._runs
+
+
 @dataclass(frozen=True, slots=True)
 class AppState:
     """The parts of the application; `sign_in` is None unless MAAS_AUTH=local.
@@ -118,6 +135,7 @@ class AppState:
     passthrough: PassthroughModels
     provider_calls: ProviderCalls
     query_embedder: QueryEmbedder | None = None
+    sent_answers: SentAnswers = field(default_factory=SentAnswers)
     sign_in: SignIn | None = None
 
 

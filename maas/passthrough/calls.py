@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import structlog
 
-from maas.passthrough.replies import ProviderReply
+from maas.passthrough.replies import RESPONSE_ENDS, ProviderReply
 from shared import tracing
 from shared.bounded_http import MAX_STREAM_BYTES, ReplyTooLarge, bounded, is_event_stream
 from shared.errors import MaasError
@@ -27,7 +27,7 @@ GRACE_S = 15.0  # the official clients send a request again after 8 s at most
 MAX_CALL_S = 3600.0
 CONNECT_TIMEOUT_S = 10.0
 MAX_ERROR_CHARS = 500
-DONE = b"data: [DONE]"
+DONE = b"[DONE]"
 RELAYED_HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 RELAYED_PREFIXES = ("openai-", "x-ratelimit-")
 _CODES = {401: "unauthorized", 403: "unauthorized", 404: "unknown_model", 408: "timeout", 429: "rate_limited"}
@@ -209,9 +209,10 @@ class ProviderCalls:
             is_stream = response.status_code < 400 and is_event_stream(response)
             call.head.set_result(Head(response.status_code, _relayed(response.headers), is_stream))
             if is_stream:
-                await self._relay_events(call, response, reply)
+                last = await self._relay_events(call, response, reply)
                 await on_end(reply, None)
-                call.add(DONE + b"\n\n")
+                for event in last:
+                    call.add(event + b"\n\n")
                 return
             raw = await response.aread()
             value = _parse(raw)
@@ -223,20 +224,26 @@ class ProviderCalls:
             stored = await on_end(reply, None)
             call.add(raw if not isinstance(value, dict) else _json(value | {"maas": {**call.notes, **stored}}))
 
-    async def _relay_events(self, call: ProviderCall, response: httpx2.Response, reply: ProviderReply) -> None:
-        """Pass on the events but for the last one, [DONE]; the notes are added to the first."""
-        is_first = True
+    async def _relay_events(self, call: ProviderCall, response: httpx2.Response, reply: ProviderReply) -> list[bytes]:
+        """Pass on the events but for the last ones, which are returned; the notes are added to the first.
+
+        The last ones are the end of a response, and [DONE].
+        """
+        is_first, last = True, list[bytes]()
         async with aclosing(_events(response)) as events:
             async for event in events:
-                if event.strip() == DONE:
-                    return
-                value = _parse(event.removeprefix(b"data:")) if event.startswith(b"data:") else None
+                before, mark, data = event.partition(b"data:")
+                value = _parse(data) if mark else None
                 if isinstance(value, dict):
                     reply.read(value)
                     if is_first:
                         is_first = False
-                        event = b"data: " + _json(value | {"maas": dict(call.notes)})
-                call.add(event + b"\n\n")
+                        event = before + b"data: " + _json(value | {"maas": dict(call.notes)})
+                if data.strip() == DONE or (isinstance(value, dict) and value.get("type") in RESPONSE_ENDS):
+                    last.append(event)
+                else:
+                    call.add(event + b"\n\n")
+        return last
 
     def _fail(self, call: ProviderCall, failure: MaasError) -> None:
         """Tell who follows that there is no reply, or no more of it."""
@@ -286,7 +293,13 @@ def _refusal(status: int, value: object) -> MaasError:
     error = value.get("error") if isinstance(value, dict) else None
     text = error.get("message") if isinstance(error, dict) else error if isinstance(error, str) else None
     code = _CODES.get(status, "provider_error" if status >= 500 else "bad_request")
-    return MaasError(code, f"the provider answered {status}: {text or 'no reason was given'}"[:MAX_ERROR_CHARS])
+    message = f"the provider answered {status}: {text or 'no reason was given'}"[:MAX_ERROR_CHARS]
+    return MaasError(code, message, {"status": status})
+
+
+def is_missing_endpoint(status: int, raw: bytes) -> bool:
+    """Whether a reply says that a server does not have an endpoint at all, and not that it lacks a model."""
+    return status in (404, 405, 501) and b"model" not in raw[:MAX_ERROR_CHARS].lower()
 
 
 def _failure_of(error: Exception) -> MaasError:

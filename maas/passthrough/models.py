@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -12,6 +13,7 @@ from shared.local_servers import SERVERS
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"  # what servers at home are sent
 MAX_NAME_CHARS = 200
+ASK_AGAIN_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,16 @@ class PassthroughModels:
     def __init__(self, settings: Settings) -> None:
         self._entries = settings.passthrough.passthrough
         self._providers = settings.providers
+        self._without_responses: dict[str, float] = {}  # servers that lack this API, and when that was found
+
+    def has_responses(self, model: ProviderModel) -> bool:
+        """Whether a provider may have the Responses API: one that lacked it is asked again after a while."""
+        since = self._without_responses.get(model.url)
+        return since is None or time.monotonic() - since > ASK_AGAIN_S
+
+    def lacks_responses(self, model: ProviderModel) -> None:
+        """Note that a provider does not have the Responses API."""
+        self._without_responses[model.url] = time.monotonic()
 
     def find(self, name: object, client_key: str | None = None) -> ProviderModel | None:
         """The model that a client calls `name`; None if there is none, or if its provider has no key.

@@ -1,4 +1,4 @@
-"""What a provider answered to a chat completion, whole or in chunks, as far as MaaS reads it."""
+"""What a provider answered, whole or in chunks, as far as MaaS reads it: chat completions and responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from shared.text import clean, is_blank
 
 MAX_KEPT_CHARS = 1_000_000  # of an answer; the client gets all of it
-FAILED = ("content_filter", "error")
+FAILED = ("content_filter", "error", "failed", "cancelled", "queued", "in_progress")
+RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
+CLIENT_CALLS = ("function_call", "custom_tool_call")
 
 
 @dataclass(slots=True)
@@ -28,6 +30,10 @@ class ProviderReply:
         """Take what a whole reply or the next chunk says. Anything else is passed over."""
         if not isinstance(value, Mapping):
             return
+        response = value.get("response") if value.get("type") in RESPONSE_ENDS else value
+        if isinstance(response, Mapping) and isinstance(response.get("output"), list):
+            self._read_response(response)
+            return
         for choice in _maps(value.get("choices")):
             if choice.get("index") in (0, None):
                 self._read_choice(choice)
@@ -38,6 +44,20 @@ class ProviderReply:
     def ends_turn(self) -> bool:
         """Whether it ends in text, so that the user has an answer."""
         return not self.has_calls and self.finish not in FAILED and not is_blank(self.text)
+
+    def _read_response(self, response: Mapping[str, Any]) -> None:
+        self.text, self.finish = "", str(response.get("status"))[:40]
+        for item in _maps(response["output"]):
+            if item.get("type") == "message":
+                texts = (part.get("text") for part in _maps(item.get("content")) if part.get("type") == "output_text")
+                self.text += clean("".join(text for text in texts if isinstance(text, str)))[:MAX_KEPT_CHARS]
+            elif item.get("type") in CLIENT_CALLS:
+                self.has_calls = True
+                self.calls.append({"name": clean(str(item.get("name")))[:200]})
+        if isinstance(usage := response.get("usage"), Mapping):
+            names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+            details = {"prompt_tokens_details": usage.get("input_tokens_details")}
+            self._read_usage({name: usage.get(own) for name, own in names.items()} | details)
 
     def _read_choice(self, choice: Mapping[str, Any]) -> None:
         said = choice.get("delta") or choice.get("message")

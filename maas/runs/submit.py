@@ -25,7 +25,7 @@ LARGE_REQUEST_CHARS = 8192  # a longer request is inserted alone, since Postgres
 MAX_LARGE_INSERTS = 2  # at one moment; users who wait take turns
 MAX_WAITING_INSERTS = 100  # of one user
 LARGE_INSERT_TIMEOUT_S = 20.0  # for which one waits for its turn
-REPEAT_WINDOW_S = 900.0  # a client that waits longer for one answer has given up
+REPLACE_WINDOW_S = 3600.0  # within which a request that is sent again is a wish for another answer to it
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
 MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
 OPENAI_SOURCE = "openai"  # the source of requests to the OpenAI-compatible API
@@ -36,7 +36,8 @@ class Submission:
     """A request as a client sends it. `idempotency_key` is unique per `caller`; `mode` None: that of its conversation.
 
     `traceparent` (W3C) is the client's span; it is stored in the metadata, where an INSERT may put it, too. A request
-    with `is_remembered` false is answered and logged, but never recalled.
+    with `is_remembered` false is answered and logged, but never recalled. `replaces`: the run of the same user whose
+    question it asks again; that exchange leaves memory once this one is in it.
     """
 
     user_id: UUID
@@ -52,11 +53,29 @@ class Submission:
     traceparent: str | None = None
     context: ClientContext = NO_CONTEXT
     is_remembered: bool = True
+    replaces: UUID | None = None
 
     @property
     def stored_metadata(self) -> dict[str, Any] | None:
         """The metadata as they are stored in the row."""
         return self.metadata if self.traceparent is None else {**(self.metadata or {}), TRACEPARENT: self.traceparent}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """A run of an identical request; `answered_s`: how many seconds ago it was answered, None if it still runs."""
+
+    id: UUID
+    answered_s: float | None
+
+    def is_same_request(self, is_retry: bool, was_sent: bool) -> bool:
+        """Whether a client that repeats its request wants the answer of this run, and not another one.
+
+        `is_retry`: its SDK says so; `was_sent`: the answer has reached it.
+        """
+        if self.answered_s is None:
+            return True
+        return self.answered_s < ENDED_WINDOW_S and (is_retry or not was_sent)
 
 
 class Submitter:
@@ -110,9 +129,9 @@ class Submitter:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
         return UUID(str(row["id"]))
 
-    async def find_repeated(self, submission: Submission) -> UUID | None:
-        """The run of an identical request, of this caller and user, that is in flight or has just ended."""
-        run_id: UUID | None = await self._db.value(
+    async def find_repeated(self, submission: Submission) -> EarlierRun | None:
+        """The newest run of an identical request, of this caller and user, that has not failed."""
+        row = await self._db.row(
             queries.repeated_run,
             submission.user_id,
             submission.caller,
@@ -124,10 +143,9 @@ class Submitter:
             list(submission.attachment_ids),
             submission.context.to_json(),
             submission.is_remembered,
-            REPEAT_WINDOW_S,
-            ENDED_WINDOW_S,
+            REPLACE_WINDOW_S,
         )
-        return run_id
+        return None if row is None else EarlierRun(row["id"], row["seconds_ago"] if row["is_answered"] else None)
 
     async def _insert_one(self, run_id: UUID, submission: Submission) -> bool | MaasError:
         if len(submission.query) < LARGE_REQUEST_CHARS:
@@ -153,6 +171,7 @@ class Submitter:
             [s.mode for s in submissions],
             [s.context.to_json() for s in submissions],
             [s.is_remembered for s in submissions],
+            [s.replaces for s in submissions],
         )
         verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]

@@ -72,13 +72,46 @@ $$;
 comment on function maas.maas_write_records is
   'Writes final summaries and facts, marks their logs archived, removes provisional summaries, all or nothing';
 
-create or replace function maas.maas_record_failures(p_runs uuid[]) returns void language sql as $$
-  select maas.maas_write_records(coalesce(jsonb_agg(jsonb_build_object(
+create or replace function maas.maas_record_failures(p_runs uuid[]) returns void language plpgsql as $$
+begin
+  perform maas.maas_write_records(coalesce(jsonb_agg(jsonb_build_object(
     'run_id', r.id, 'archiver', r.id, 'user_id', r.user_id, 'began', r.analyzing_at, 'tags', array['Unanswered'],
     'summary', left(r.user_query, 300), 'degraded', true)), '[]'))
-  from maas.pipeline_runs r where r.id = any(p_runs) and r.kind in ('ask', 'action')
+  from maas.pipeline_runs r where r.id = any(p_runs) and r.kind in ('ask', 'action') and r.source <> 'openai';
+  perform maas.maas_hide_question(r.id) from maas.pipeline_runs r
+  where r.id = any(p_runs) and r.kind = 'ask' and r.source = 'openai';
+end
 $$;
-comment on function maas.maas_record_failures is 'Writes summaries of what the user said in failed runs';
+comment on function maas.maas_record_failures is
+  'Writes summaries of what the user said in failed runs; a client of OpenAI''s API was told that its request failed, '
+  'so its question leaves memory';
+
+create or replace function maas.maas_hide_question(p_run uuid) returns void language plpgsql as $$
+begin
+  with hidden as (
+    update maas.raw_logs g set is_remembered = false, archived_at = now() from maas.pipeline_runs r
+    where r.id = p_run and g.run_id = r.id and g.user_id = r.user_id and g.is_remembered and g.archived_at is null
+    returning g.user_id, g.tsv)
+  update maas.term_df d set turns = d.turns - 1 from hidden h cross join unnest(h.tsv) u
+  where d.user_id = h.user_id and d.term = u.lexeme;
+  delete from maas.lsm_storage l using maas.pipeline_runs r
+  where r.id = p_run and l.run_id = r.id and l.user_id = r.user_id and l.superseded_at is null and l.is_provisional;
+end
+$$;
+comment on function maas.maas_hide_question is 'Takes the question of a failed run out of memory, until it is tried again';
+
+create or replace function maas.maas_show_question(p_run uuid) returns void language plpgsql as $$
+begin
+  with shown as (
+    update maas.raw_logs g set is_remembered = true from maas.pipeline_runs r
+    where r.id = p_run and r.is_remembered and r.kind = 'ask' and r.source = 'openai'
+      and g.run_id = r.id and g.user_id = r.user_id and not g.is_remembered
+    returning g.user_id, g.tsv)
+  update maas.term_df d set turns = d.turns + 1 from shown s cross join unnest(s.tsv) u
+  where d.user_id = s.user_id and d.term = u.lexeme;
+end
+$$;
+comment on function maas.maas_show_question is 'Takes the question of a failed run into memory again, for another try';
 
 create or replace function maas.maas_archive_exchange(
   p_owner int, p_run uuid, p_attempt int, p_item jsonb, p_calls jsonb)
@@ -103,9 +136,11 @@ comment on function maas.maas_archive_exchange is
 
 create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) returns uuid[] language sql stable as $$
   select array(
+    select replaces from maas.pipeline_runs where user_id = p_user and seq = p_seq and replaces is not null
+    union all
     select id from maas.pipeline_runs where user_id = p_user and kind in ('ask', 'action', 'task') and seq >= p_seq
     union all
     select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action', 'task'))
 $$;
 comment on function maas.maas_hidden_runs is
-  'Requests with this seq or a higher one, and those in the inbox: no answer may use them';
+  'Requests with this seq or a higher one, those in the inbox, and the one that is answered again: no answer may use them';

@@ -49,6 +49,7 @@ begin
       join maas.raw_logs g on g.run_id = r.id and g.user_id is not distinct from r.user_id
       join maas.lsm_storage l on l.id = g.record_id and l.run_id = r.id and l.user_id = r.user_id
       where r.id = p_id));
+    perform maas.maas_show_question(p_id);
     update maas.raw_logs set archived_at = null, archived_run_id = null, record_id = null
     where run_id = p_id and is_remembered and exists (
       select from maas.pipeline_runs r

@@ -10,9 +10,9 @@ with sent as materialized (
         where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
   from unnest(
     $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
-    $11::text[], $12::text[], $13::jsonb[], $14::boolean[]) with ordinality
+    $11::text[], $12::text[], $13::jsonb[], $14::boolean[], $15::uuid[]) with ordinality
     as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids,
-      mode, client_context, is_remembered, n)
+      mode, client_context, is_remembered, replaces, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
@@ -28,9 +28,9 @@ with sent as materialized (
 ), added as (
   insert into maas.pipeline_runs (
     id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids, mode, client_context, is_remembered)
+    attachment_ids, mode, client_context, is_remembered, replaces)
   select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids::uuid[], mode, client_context, is_remembered
+    attachment_ids::uuid[], mode, client_context, is_remembered, replaces
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -56,16 +56,22 @@ select id, user_id, user_query, assistant, conversation_id, metadata, attachment
   client_context, is_remembered
 from maas.pipeline_runs where caller = $1 and idempotency_key = $2;
 
--- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 $12 seconds since it began,
--- and ended
-select id from maas.pipeline_runs
-where user_id = $1 and created_at > now() - make_interval(secs => $11) and caller = $2 and source = $3
+-- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 seconds since it began
+select id, completed_at is not null as is_answered, extract(epoch from now() - completed_at)::float8 as seconds_ago
+from (
+  select * from maas.pipeline_runs where user_id = $1 and seq > 0 order by seq desc limit 200) r
+where created_at > now() - make_interval(secs => $11) and caller = $2 and source = $3 and kind = 'ask'
   and idempotency_key is null and user_query = $4 and assistant = $5 and conversation_id is not distinct from $6
   and coalesce(metadata, '{}') - 'traceparent' = coalesce($7::jsonb, '{}') and attachment_ids = $8::uuid[]
   and client_context is not distinct from $9::jsonb and ($10 or not is_remembered)
   and status <> 'FAILED' and cancel_requested_at is null
-  and (completed_at is null or completed_at > now() - make_interval(secs => $12))
-order by created_at desc limit 1;
+order by seq desc limit 1;
+
+-- name: answered_run  -- $1 user, $2 conversation, $3 query: the newest of these runs that is answered
+select id from (
+  select * from maas.pipeline_runs where user_id = $1 and seq > 0 order by seq desc limit 200) r
+where conversation_id = $2 and user_query = $3 and kind = 'ask' and status = 'COMPLETED'
+order by seq desc limit 1;
 
 -- name: client_context  -- $1 run
 select client_context from maas.pipeline_runs where id = $1;

@@ -305,3 +305,56 @@ def test_bad_input(
     assert message in reply.json()["error"]["message"]
     assert provider.sent == []
     assert stack.rows("select from pipeline_runs where user_id = %s", user) == []
+
+
+@pytest.fixture
+def native(stack: Stack, provider: Provider, tmp_path: Any) -> Iterator[OpenAI]:
+    """A client of a server whose provider has the Responses API itself."""
+    provider.reset()
+    provider.has_responses = True
+    keys = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "sk-test-key-1234567890"}
+    with Stack(stack.dsn, tmp_path, **keys) as other, openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
+        other.start_server()
+        yield OpenAI(base_url=f"http://127.0.0.1:{other.port}/v1", api_key="none", http_client=http, max_retries=0)
+
+
+def test_a_provider_that_has_this_api_is_asked_by_it(
+    native: OpenAI, provider: Provider, stack: Stack, user: str
+) -> None:
+    first = native.responses.create(model=MODEL, input="I keep bees.", user=user, tools=[{"type": "web_search"}])
+    assert first.id == "resp_abc" and first.output_text == "Noted: I keep bees."
+    assert provider.sent == [
+        {"model": "gpt-4o", "input": "I keep bees.", "user": user, "tools": [{"type": "web_search"}]}
+    ]
+    assert (first.model_extra or {})["maas"]["remembered"] is True
+    events = list(
+        native.responses.create(
+            model=MODEL, input="What do I keep?", user=user, stream=True, previous_response_id="resp_of_the_provider"
+        )
+    )
+    sent = provider.sent[-1]
+    assert sent["previous_response_id"] == "resp_of_the_provider"
+    block, question = sent["input"]
+    assert question == {"role": "user", "content": "What do I keep?"} and "I keep bees." in block["content"]
+    assert [one.type for one in events] == ["response.created", "response.output_text.delta", "response.completed"]
+    assert [row["content"] for row in stack.rows(ROWS, user)] == [
+        "I keep bees.",
+        "Noted: I keep bees.",
+        "What do I keep?",
+        "Noted: What do I keep?",
+    ]
+
+
+def test_calls_of_a_provider_with_this_api_are_no_answer(
+    native: OpenAI, provider: Provider, stack: Stack, user: str
+) -> None:
+    provider.answer = lambda body: called("get_weather", "{}")
+    response = native.responses.create(model=MODEL, input="Weather?", user=user, tools=[WEATHER])
+    assert response.output[0].type == "function_call"
+    assert stack.rows(ROWS, user) == []
+    assert [row["kind"] for row in stack.rows("select kind from pipeline_runs where user_id = %s", user)] == ["call"]
+
+
+def test_a_provider_without_this_api_leaves_no_trace_of_the_question(client: OpenAI, stack: Stack, user: str) -> None:
+    client.responses.create(model=MODEL, input="Hello.", user=user)
+    assert [row["kind"] for row in stack.rows("select kind from pipeline_runs where user_id = %s", user)] == ["ask"]

@@ -201,5 +201,5 @@ async def test_a_long_text_holds_up_nobody() -> None:
     document = await reading
     grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert sum(len(one.text) for one in document.chunks) > 19_000_000
-    assert longest < 0.5  # seconds of CPU; parsing it at once takes 2
+    assert longest < 1  # seconds of CPU; parsing it at once takes 2
     assert grown_mib < 110  # the chunks are 40 MiB

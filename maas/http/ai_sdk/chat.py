@@ -88,6 +88,7 @@ async def post_ui_chat(request: Request) -> Response:
             caller=principal.name,
             idempotency_key=_key(conversation_id, body, said, query),
             attachment_ids=await _store_images(state, user_id, images),
+            replaces=await _replaced(state, user_id, conversation_id, query, body),
         )
     )
     return _stream(request, run_id)
@@ -110,6 +111,14 @@ async def get_ui_stream(request: Request) -> Response:
 def _stream(request: Request, run_id: UUID) -> Response:
     bind_contextvars(run_id=run_id)  # for the log line of this request
     return StreamingResponse(stream_parts(app_state(request), run_id), media_type=EVENT_STREAM, headers=UI_HEADERS)
+
+
+async def _replaced(state: AppState, user_id: UUID, conversation_id: UUID, query: str, body: UIChat) -> UUID | None:
+    """The run whose answer the user wants anew."""
+    if body.trigger != "regenerate-message":
+        return None
+    run_id: UUID | None = await state.db.value(queries.answered_run, user_id, conversation_id, query)
+    return run_id
 
 
 def _conversation_of(user_id: UUID, chat: str) -> UUID:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import UUID, uuid5
 
+import structlog
 from starlette.requests import Request
 
-from maas.http.users import read_user_header
+from maas.http.auth.authorize import principal_of
+from maas.http.users import read_user_header, resolve_user
 from shared.errors import MaasError
 from shared.json import MAX_JSON_DEPTH, is_storable
 from shared.text import is_blank
@@ -21,6 +24,7 @@ from shared.text import is_blank
 MAX_CONVERSATION_CHARS = 200
 CONVERSATION_HEADERS = ("x-maas-conversation", "x-openwebui-chat-id")
 USER_HEADERS = ("x-openwebui-user-id", "x-litellm-end-user-id")  # after X-MaaS-User
+log = structlog.get_logger()
 TASK_HEADERS = ("x-maas-task", "x-openwebui-task")  # titles, tags and the like: answered, never remembered
 
 
@@ -72,6 +76,19 @@ def read_caller(request: Request, body: Mapping[str, Any]) -> Caller:
         is_remembered and _header(request, TASK_HEADERS) is None,
         others or None,
     )
+
+
+async def resolve_caller(request: Request, caller: Caller) -> UUID:
+    """The user who asks, as `resolve_user`; without access control one warning says that nobody was named."""
+    principal = principal_of(request)
+    if caller.user is None and principal.user_id is None and principal.default_user is not None:
+        _warn_of_unnamed_users()
+    return await resolve_user(request, caller.user)
+
+
+@cache
+def _warn_of_unnamed_users() -> None:
+    log.warning("user_not_named", hint="requests without `user` or X-MaaS-User share the memory of this machine's user")
 
 
 def bad_parameter(message: str, param: str = "messages") -> MaasError:

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -48,7 +49,7 @@ from maas.passthrough.models import ProviderModel
 from maas.runs.answers import RunAnswer, read_answer
 from maas.runs.event_stream import Cursor, Page
 from maas.runs.run_watcher import KEEP_ALIVE_S, POLL_INTERVAL_S, watch
-from maas.runs.submit import list_assistants, list_inactive_assistants
+from maas.runs.submit import Submission, list_assistants, list_inactive_assistants
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
@@ -71,12 +72,10 @@ async def complete(request: Request, value: object) -> Response:
         return await pass_through(request, model, value)
     completion_request = await read_completion_request(request, value)
     state, body, ignored = app_state(request), completion_request.body, completion_request.ignored
-    output = completion_request.output
+    output, submission = completion_request.output, completion_request.submission
     if body.stream:
         hold_stream(request)
-    submissions, submission = state.submissions, completion_request.submission
-    run_id = await submissions.find_repeated(submission) if completion_request.is_retry else None
-    run_id = run_id or await submissions.submit(submission)
+    run_id = await submit(request, submission, completion_request.is_retry)
     bind_contextvars(run_id=run_id)  # for the log line of this request
     if body.stream:
         has_usage = bool(body.stream_options and body.stream_options.include_usage)
@@ -84,6 +83,8 @@ async def complete(request: Request, value: object) -> Response:
         headers = EVENT_STREAM_HEADERS | client_request_id(request) | ignored_header(ignored)
         return StreamingResponse(chunks, media_type=EVENT_STREAM, headers=headers)
     completion = await wait_for_completion(state, run_id)
+    if not await request.is_disconnected():
+        state.sent_answers.add(run_id)
     if completion.status is Status.FAILED:
         status, error = error_of_failed_run(completion.error_code, f"{completion.error_message} (run {run_id})")
         return openai_error_response(request, status, error, {"x-should-retry": "false"})
@@ -91,6 +92,16 @@ async def complete(request: Request, value: object) -> Response:
     response.headers.update(ignored_header(ignored))
     response.headers["x-maas-memory"] = "; ".join((completion.memory, *completion.memory_reasons))
     return response
+
+
+async def submit(request: Request, submission: Submission, is_retry: bool) -> UUID:
+    """Insert a request and return its run; one that is sent again joins its run, or asks for another answer."""
+    state = app_state(request)
+    if submission.idempotency_key is None and (earlier := await state.submissions.find_repeated(submission)):
+        if earlier.is_same_request(is_retry, earlier.id in state.sent_answers):
+            return earlier.id
+        submission = replace(submission, replaces=earlier.id)
+    return await state.submissions.submit(submission)
 
 
 async def read_value(request: Request) -> object:
@@ -249,6 +260,7 @@ async def stream_completion(
                 elif event.type in ("done", "error"):
                     async for chunk in _finish(state, chunks, text, data):
                         yield chunk
+                    state.sent_answers.add(run_id)
                     return
     message = f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
     yield chunks.error(error_detail(503, "leaving", message))

@@ -11,13 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.http.openai import LenientSchema
-from maas.http.openai.caller import bad_parameter, read_caller
+from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller
 from maas.http.openai.passthrough import find_model, relay
 from maas.http.openai.request import ignored_header, unknown_model
 from maas.http.request_input import read_json, validate
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
-from maas.http.users import resolve_user
 from shared.errors import MaasError
 from shared.models import ModelError
 
@@ -71,7 +70,7 @@ async def post_embeddings(request: Request) -> Response:
         return await relay(request, model, value, "embeddings")
     body = validate(EmbeddingRequest, value)
     assert isinstance(value, dict)
-    user_id = await resolve_user(request, read_caller(request, value).user)
+    user_id = await resolve_caller(request, read_caller(request, value))
     if not is_own:
         raise await unknown_model(request, body.model)
     if embedder is None:

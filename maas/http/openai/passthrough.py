@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -16,19 +17,30 @@ from structlog.contextvars import bind_contextvars
 from maas.engine.spending import read_spending
 from maas.http.auth.authorize import hold_stream, principal_of
 from maas.http.openai import client_request_id, error_of_failed_run, openai_error_response
-from maas.http.openai.caller import Caller, bad_parameter, read_caller
+from maas.http.openai.caller import Caller, bad_parameter, read_caller, resolve_caller
 from maas.http.openai.request import ignored_header
 from maas.http.server_sent_events import EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
-from maas.http.users import resolve_user
-from maas.passthrough.calls import Head, ProviderCall, ProviderRequest
+from maas.passthrough.calls import Head, ProviderCall, ProviderRequest, is_missing_endpoint
 from maas.passthrough.dialogue import Dialogue, fingerprint
 from maas.passthrough.exchanges import Exchange, left_out_of_memory, logs_to_replace
 from maas.passthrough.memory import NO_MEMORY, MemoryBlock, recall
 from maas.passthrough.models import ProviderModel
+from maas.passthrough.replies import ProviderReply
 from maas.runs.run_watcher import KEEP_ALIVE_S
+from shared.db import Database
 from shared.errors import MaasError
 
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API of providers: its endpoint, and the field that holds the dialogue."""
+
+    endpoint: str
+    field: str
+
+
+CHAT, RESPONSES = Api("chat/completions", "messages"), Api("responses", "input")
 PROVIDER_KEY_HEADER = "x-maas-provider-key"
 SENT_HEADERS = ("openai-organization", "openai-project", "openai-beta")
 MAX_MEMORY_TOKENS = 32_000
@@ -47,26 +59,46 @@ async def pass_through(request: Request, model: ProviderModel, body: Mapping[str
 
     Raises MaasError: what `resolve_user` raises, `bad_parameter`, `over_budget`, `share_used`, `busy`.
     """
-    state, caller = app_state(request), read_caller(request, body)
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise bad_parameter("messages: must be a list with at least one message", "messages")
+    call = await _open(request, model, body, messages, CHAT)
+    return await _respond(request, call, app_state(request))
+
+
+async def pass_response_through(request: Request, model: ProviderModel, body: Mapping[str, Any]) -> Response | None:
+    """Send a request of the Responses API to its provider with memory in it; None if the provider lacks this API."""
+    state, value = app_state(request), body["input"]
+    items = [{"role": "user", "content": value}] if isinstance(value, str) else value
+    call = await _open(request, model, body, items, RESPONSES)
+    response = await _respond(request, call, state)
+    if is_missing_endpoint(response.status_code, bytes(getattr(response, "body", b""))):
+        state.passthrough.lacks_responses(model)
+        return None
+    return response
+
+
+async def _open(
+    request: Request, model: ProviderModel, body: Mapping[str, Any], messages: list[Any], api: Api
+) -> ProviderCall:
+    """The call that answers this request: one that was left by its client, or a new one."""
+    state, caller = app_state(request), read_caller(request, body)
     if body.get("stream") is True:
         hold_stream(request)
-    user_id = await resolve_user(request, caller.user)
+    user_id = await resolve_caller(request, caller)
     await _check_budget(state, user_id)
-    key = fingerprint([principal_of(request).name, str(user_id), caller.conversation, body])
+    key = fingerprint([api.endpoint, principal_of(request).name, str(user_id), caller.conversation, body])
     call = state.provider_calls.find_left(key)
     if call is None:
-        call = await _start(request, model, body, messages, caller, user_id, key)
+        call = await _start(request, model, body, messages, caller, user_id, key, api)
     bind_contextvars(run_id=call.notes["request_id"])
-    return await _respond(request, call, state)
+    return call
 
 
 async def relay(request: Request, model: ProviderModel, body: Mapping[str, Any], endpoint: str) -> Response:
     """Send a request to another endpoint of a provider, without memory, and the reply back."""
     state, caller = app_state(request), read_caller(request, body)
-    user_id = await resolve_user(request, caller.user)
+    user_id = await resolve_caller(request, caller)
     await _check_budget(state, user_id)
     sent = {name: value for name, value in body.items() if name != "maas"} | {"model": model.model}
     exchange = Exchange(user_id, principal_of(request).name, model, "", None, NO_MEMORY, [sent.get("input")])
@@ -83,12 +115,16 @@ async def _start(
     caller: Caller,
     user_id: UUID,
     key: str,
+    api: Api,
 ) -> ProviderCall:
     state, principal, dialogue = app_state(request), principal_of(request), Dialogue.of(messages)
-    turn = dialogue.key(principal.name, user_id, caller.conversation or "")
+    before = caller.conversation or body.get("previous_response_id") or ""
+    turn = dialogue.key(principal.name, user_id, str(before))
     memory = await _recall(state, user_id, dialogue, _memory_tokens(body, state), (principal.name, turn))
     sent = {name: value for name, value in body.items() if name != "maas"}
-    sent |= {"model": model.model, "messages": dialogue.with_memory(memory.text)}
+    sent["model"] = model.model
+    if memory.text:
+        sent[api.field] = dialogue.with_memory(memory.text)
     exchange = Exchange(
         user_id=user_id,
         caller=principal.name,
@@ -96,12 +132,12 @@ async def _start(
         question=dialogue.question if dialogue.has_question else "",
         key=turn if caller.is_remembered else None,
         memory=memory,
-        sent=sent["messages"],
+        sent=messages,
         conversation_id=caller.conversation_id(user_id),
         metadata=caller.metadata,
         is_remembered=caller.is_remembered,
     )
-    return _call(request, exchange, sent, "chat/completions", key)
+    return _call(request, exchange, sent, api.endpoint, key)
 
 
 def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], endpoint: str, key: str) -> ProviderCall:
@@ -114,9 +150,19 @@ def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], endpoin
         key,
         ProviderRequest(f"{model.url}/{endpoint}", headers, sent, f"{endpoint} {model.model}", timeout_s),
         _notes(exchange),
-        partial(exchange.store, state.db),
+        partial(_store, exchange, state.db, endpoint),
         state.shares.provider_calls.hold_now(exchange.user_id),
     )
+
+
+async def _store(
+    exchange: Exchange, db: Database, endpoint: str, reply: ProviderReply, failure: MaasError | None
+) -> dict[str, Any]:
+    """Store what came of a call, unless the provider does not have this API: then it is asked in another way."""
+    status = (failure.details or {}).get("status") if failure is not None else None
+    if endpoint == RESPONSES.endpoint and status and is_missing_endpoint(status, str(failure).encode()):
+        return {}
+    return await exchange.store(db, reply, failure)
 
 
 async def _recall(

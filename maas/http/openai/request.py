@@ -15,12 +15,11 @@ from starlette.requests import Request
 from maas.conversations.attachments import store_upload
 from maas.http.auth.authorize import check_body, principal_of
 from maas.http.openai import ChatMessage, ChatRequest
-from maas.http.openai.caller import bad_parameter, read_caller
+from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller
 from maas.http.openai.output import WantedOutput, is_demanded, read_output
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
-from maas.http.users import resolve_user
 from maas.runs.client_context import ClientContext, ClientMessage, Role
 from maas.runs.submit import OPENAI_SOURCE, Submission, list_assistants, list_inactive_assistants
 from shared.errors import MaasError, problems_of
@@ -81,7 +80,7 @@ async def read_completion_request(request: Request, value: object) -> Completion
                 "messages", f"messages: {body.model} does not look at images; leave them out, {_or_ignore('images')}"
             )
         ignored, images = (*ignored, f"images ({len(images)})"), []
-    user_id = await resolve_user(request, caller.user)
+    user_id = await resolve_caller(request, caller)
     attachment_ids = []
     for image in images:
         async with app_state(request).shares.images.hold(user_id):

@@ -15,14 +15,15 @@ from maas import queries
 from maas.engine.states import TERMINAL, Status
 from maas.http.auth.authorize import principal_of
 from maas.http.openai import client_request_id
-from maas.http.openai.caller import bad_parameter, read_caller
+from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller
 from maas.http.openai.completions import complete, find_passthrough, read_value
+from maas.http.openai.passthrough import pass_response_through
 from maas.http.openai.request import ignored_header, read_completion_request
 from maas.http.openai.responses import DeletedResponse, InputItems, ResponseObject, ResponseRequest
 from maas.http.openai.responses.events import ResponseEvents
 from maas.http.openai.responses.items import read_items, with_ids
 from maas.http.openai.responses.request import to_chat
-from maas.http.openai.responses.resource import failed, finished, new_resource, response_id, to_output
+from maas.http.openai.responses.resource import failed, finished, new_resource, response_id, run_of, to_output
 from maas.http.openai.responses.stored import (
     StoredResponse,
     can_be_stored,
@@ -34,7 +35,6 @@ from maas.http.request_input import read_limit, read_parameter, validate
 from maas.http.schemas import json_response
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS
 from maas.http.state import app_state
-from maas.http.users import resolve_user
 from maas.runs.answers import read_answer
 from maas.runs.submit import cancel_run
 from shared.errors import MaasError
@@ -48,8 +48,10 @@ async def post_response(request: Request) -> Response:
     value = await read_value(request)
     validate(ResponseRequest, value)
     assert isinstance(value, dict)
+    if (answered := await _answer_natively(request, value)) is not None:
+        return answered
     items = read_items(value["input"])
-    db, user_id = app_state(request).db, await resolve_user(request, read_caller(request, value).user)
+    db, user_id = app_state(request).db, await resolve_caller(request, read_caller(request, value))
     previous = value.get("previous_response_id")
     earlier = await read_dialogue(db, user_id, previous) if previous is not None else []
     chat, unused = to_chat(_with_conversation(value), items, earlier)
@@ -67,6 +69,17 @@ async def post_response(request: Request) -> Response:
     response = _respond(await writer.whole(json.loads(bytes(reply.body))))
     response.headers.update(headers)
     return response
+
+
+async def _answer_natively(request: Request, body: Mapping[str, Any]) -> Response | None:
+    """The reply of a provider that has this API itself; None for all others, and to continue what is stored here."""
+    model = await find_passthrough(request, body)
+    if model is None or not app_state(request).passthrough.has_responses(model):
+        return None
+    run_id = run_of(body.get("previous_response_id"))
+    if run_id is not None and await app_state(request).db.row(queries.response, run_id) is not None:
+        return None
+    return await pass_response_through(request, model, body)
 
 
 async def get_response(request: Request) -> Response:
