@@ -887,6 +887,12 @@ class LogsOfExchangeRow(TypedDict):
 
 logs_of_exchange: Value[UUID, LogsOfExchangeRow, pg.uuid, pg.text, pg.text]
 
+class ConversationPartyRow(TypedDict):
+    user_id: UUID
+    assistant: str
+
+conversation_party: Query[ConversationPartyRow, pg.uuid]
+
 drop_replaced: Value[None, Never, pg.uuid]
 
 # facts.sql

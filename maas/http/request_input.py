@@ -15,11 +15,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.requests import Request
 
 from maas.memory.dates import to_utc
+from shared.bounded_http import weigh
 from shared.errors import MaasError, problems_of
 from shared.json import is_storable, parse_json
 from shared.text import is_blank, offload
 
 MAX_JSON_BODY_BYTES = 1024 * 1024
+MAX_WEIGHT = 4  # of a body, by what its lists and objects take in memory, in parts of the bytes that it may have
 MAX_PAGE_SIZE = 100
 DEFAULT_PAGE_SIZE = 50
 MAX_LEVEL = 3  # of summaries: months
@@ -195,6 +197,8 @@ async def read_json(request: Request, max_bytes: int = MAX_JSON_BODY_BYTES) -> o
     raw = bytearray()
     async for chunk in read_chunks(request, max_bytes):
         raw += chunk
+    if weigh(bytes(raw)) > max_bytes * MAX_WEIGHT:
+        raise MaasError("too_large", "the body has too many lists and objects")
     try:
         value: object = await offload(len(raw), parse_json, bytes(raw), unique_names=True)
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ import structlog
 
 from maas.passthrough.replies import RESPONSE_ENDS, ProviderReply
 from shared import tracing
-from shared.bounded_http import MAX_STREAM_BYTES, ReplyTooLarge, bounded, is_event_stream
+from shared.bounded_http import MAX_STREAM_BYTES, MIB, ReplyTooLarge, bounded, is_event_stream
 from shared.errors import MaasError
 from shared.json import parse_json
 
@@ -27,6 +27,8 @@ GRACE_S = 15.0  # the official clients send a request again after 8 s at most
 MAX_CALL_S = 3600.0
 CONNECT_TIMEOUT_S = 10.0
 MAX_ERROR_CHARS = 500
+MIN_KEY_CHARS = 8  # a shorter text is no secret
+MAX_REPLY_BYTES = 16 * MIB
 DONE = b"[DONE]"
 RELAYED_HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 RELAYED_PREFIXES = ("openai-", "x-ratelimit-")
@@ -37,9 +39,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """What is sent to a provider: the URL of the endpoint, headers and the JSON body."""
+    """What is sent to a provider: the URL of the endpoint, headers with its `key`, and the JSON body."""
 
     url: str
+    key: str = field(repr=False)
     headers: Mapping[str, str]
     body: Mapping[str, Any]
     span: str
@@ -133,7 +136,7 @@ class ProviderCalls:
 
     def __init__(self) -> None:
         self._http = httpx2.AsyncClient(
-            event_hooks=bounded(MAX_STREAM_BYTES, MAX_STREAM_BYTES),
+            event_hooks=bounded(MAX_REPLY_BYTES, MAX_STREAM_BYTES),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             follow_redirects=False,
         )
@@ -173,7 +176,8 @@ class ProviderCalls:
 
     def _drop_old(self) -> None:
         now = time.monotonic()
-        old = [key for key, one in self._calls.items() if one.is_done and now - one.ended_at > GRACE_S]
+        done = [(key, one) for key, one in self._calls.items() if one.is_done]
+        old = [key for key, one in done if not one.is_left or now - one.ended_at > GRACE_S]
         for key in old:
             del self._calls[key]
 
@@ -201,7 +205,7 @@ class ProviderCalls:
 
     async def _send(self, call: ProviderCall, request: ProviderRequest, reply: ProviderReply, on_end: OnEnd) -> None:
         timeout = httpx2.Timeout(request.timeout_s, connect=CONNECT_TIMEOUT_S)
-        headers = {"content-type": "application/json", **request.headers}
+        headers = {"content-type": "application/json", "authorization": f"Bearer {request.key}", **request.headers}
         content = json.dumps(request.body).encode()  # ASCII: what is no Unicode text arrives as the client wrote it
         async with self._http.stream(
             "POST", request.url, headers=headers, content=content, timeout=timeout
@@ -215,6 +219,8 @@ class ProviderCalls:
                     call.add(event + b"\n\n")
                 return
             raw = await response.aread()
+            if response.status_code >= 400 and len(request.key) >= MIN_KEY_CHARS:
+                raw = raw.replace(request.key.encode(), b"***")  # some servers quote the key that they refuse
             value = _parse(raw)
             if response.status_code >= 400:
                 await on_end(reply, _refusal(response.status_code, value))

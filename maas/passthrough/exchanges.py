@@ -27,6 +27,7 @@ MAX_QUESTION_BYTES = 65_536  # of what is remembered; the provider gets all of i
 REPLACE_WITHIN_S = 3600.0  # the same question again, after the same messages: another answer to it
 MAX_ATTEMPTS, FIRST_BACKOFF_S, MAX_BACKOFF_S = 5, 0.2, 2.0  # of writing, while the database is away
 MAX_COUNTED_CHARS = 50_000  # of one text; tokens of a longer one, such as a picture, are a quarter of its length
+ASSISTANT = "passthrough"  # in rows of exchanges and of their conversations
 UNASKED = "(a request without a text of the user)"
 log = structlog.get_logger()
 
@@ -129,6 +130,16 @@ async def logs_to_replace(db: Database, user_id: UUID, caller: str, key: str) ->
     """The messages of the exchange that one with this key would replace."""
     rows = await db.rows(queries.logs_of_exchange, user_id, caller, _stored_key(key))
     return frozenset(row["id"] for row in rows)
+
+
+async def check_conversation(db: Database, conversation_id: UUID, user_id: UUID) -> None:
+    """Raises MaasError: `not_found` for a conversation of another user, `conflict` for one with an assistant."""
+    row = await db.row(queries.conversation_party, conversation_id)
+    if row is not None and row["user_id"] != user_id:
+        raise MaasError("not_found", f"there is no conversation {conversation_id}")
+    if row is not None and row["assistant"] != ASSISTANT:
+        message = f"conversation {conversation_id} is one with the assistant {row['assistant']}; take another id"
+        raise MaasError("conflict", message)
 
 
 def _stored_key(key: str) -> str:

@@ -361,6 +361,7 @@ def test_a_picture_of_megabytes_arrives(stack: Stack, client: OpenAI, provider: 
         ({"maas": {"memory_tokens": True}}, "memory_tokens"),
         ({"metadata": {"conversation_id": 5}}, "conversation_id"),
         ({"metadata": {"remember": "maybe"}}, "remember"),
+        ({"metadata": {"long": "x" * 70_000}}, "metadata"),
     ],
 )
 def test_bad_input(stack: Stack, provider: Provider, user: str, body: dict[str, Any], message: str) -> None:
@@ -411,3 +412,33 @@ def test_passthrough_is_no_assistant(stack: Stack, user: str) -> None:
     reply = stack.client.post("/v1/runs", json={"user_id": user, "query": "Hello?", "assistant": "passthrough"})
     assert reply.json()["error"]["code"] == "unknown_assistant"
     assert "passthrough" not in [one["id"] for one in stack.client.get("/v1/models").json()["data"]]
+
+
+def test_a_conversation_that_is_not_ones_own(stack: Stack, client: OpenAI, provider: Provider, user: str) -> None:
+    other = str(uuid4())
+    headers = {"X-MaaS-Conversation": str(uuid4())}
+    ask(client, other, "Hello.", extra_headers=headers)
+    with pytest.raises(openai.NotFoundError):
+        ask(client, user, "Hello.", extra_headers=headers)
+    mine = stack.client.post("/v1/conversations", json={"user_id": user}).json()["id"]
+    with pytest.raises(openai.ConflictError):
+        ask(client, user, "Hello.", extra_headers={"X-MaaS-Conversation": mine})
+    assert len(provider.sent) == 1
+
+
+def test_a_key_that_the_provider_quotes_is_not_shown(
+    stack: Stack, client: OpenAI, provider: Provider, user: str
+) -> None:
+    provider.answer = lambda body: refused(401, "invalid_api_key", "sk-test-key-1234567890 is wrong")
+    with pytest.raises(openai.AuthenticationError) as raised:
+        ask(client, user, "Hello.")
+    assert "*** is wrong" in raised.value.message and "sk-test-key" not in raised.value.message
+    rows = stack.rows("select row_to_json(r)::text as t from pipeline_runs r where user_id = %s", user)
+    assert not any("sk-test-key" in row["t"] for row in rows)
+
+
+def test_a_body_of_lists_is_refused_before_it_is_parsed(stack: Stack, provider: Provider) -> None:
+    body = b'{"model": "openai:gpt-4o", "messages": [' + b"[]," * 5_000_000 + b"[]]}"
+    reply = stack.client.post("/v1/chat/completions", content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == 413
+    assert provider.sent == []

@@ -6,6 +6,7 @@ user serves no other, whatever a header says.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ from shared.json import MAX_JSON_DEPTH, is_storable
 from shared.text import is_blank
 
 MAX_CONVERSATION_CHARS = 200
+MAX_METADATA_BYTES = 65_536
 CONVERSATION_HEADERS = ("x-maas-conversation", "x-openwebui-chat-id")
 USER_HEADERS = ("x-openwebui-user-id", "x-litellm-end-user-id")  # after X-MaaS-User
 log = structlog.get_logger()
@@ -107,6 +109,8 @@ def _read_object(body: Mapping[str, Any], name: str) -> dict[str, Any]:
             f"{name}: must not contain NUL, lone surrogates, infinite numbers or more than {MAX_JSON_DEPTH} levels",
             name,
         )
+    if len(json.dumps(value)) > MAX_METADATA_BYTES:
+        raise bad_parameter(f"{name}: exceeds {MAX_METADATA_BYTES // 1024} KiB", name)
     return dict(value)
 
 

@@ -53,7 +53,7 @@ from maas.runs.submit import Submission, list_assistants, list_inactive_assistan
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
-MAX_PASSTHROUGH_BYTES = 32 * 1024 * 1024
+MAX_PASSTHROUGH_BYTES = 16 * 1024 * 1024
 END_OF_STREAM = "data: [DONE]\n\n"
 
 

@@ -23,7 +23,7 @@ from maas.http.server_sent_events import EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMEN
 from maas.http.state import AppState, app_state
 from maas.passthrough.calls import Head, ProviderCall, ProviderRequest, is_missing_endpoint
 from maas.passthrough.dialogue import Dialogue, fingerprint
-from maas.passthrough.exchanges import Exchange, left_out_of_memory, logs_to_replace
+from maas.passthrough.exchanges import Exchange, check_conversation, left_out_of_memory, logs_to_replace
 from maas.passthrough.memory import NO_MEMORY, MemoryBlock, recall
 from maas.passthrough.models import ProviderModel
 from maas.passthrough.replies import ProviderReply
@@ -118,6 +118,9 @@ async def _start(
     api: Api,
 ) -> ProviderCall:
     state, principal, dialogue = app_state(request), principal_of(request), Dialogue.of(messages)
+    conversation_id = caller.conversation_id(user_id)
+    if conversation_id is not None:
+        await check_conversation(state.db, conversation_id, user_id)
     before = caller.conversation or body.get("previous_response_id") or ""
     turn = dialogue.key(principal.name, user_id, str(before))
     memory = await _recall(state, user_id, dialogue, _memory_tokens(body, state), (principal.name, turn))
@@ -133,7 +136,7 @@ async def _start(
         key=turn if caller.is_remembered else None,
         memory=memory,
         sent=messages,
-        conversation_id=caller.conversation_id(user_id),
+        conversation_id=conversation_id,
         metadata=caller.metadata,
         is_remembered=caller.is_remembered,
     )
@@ -143,12 +146,11 @@ async def _start(
 def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], endpoint: str, key: str) -> ProviderCall:
     """Send a body to an endpoint of the provider."""
     state, model = app_state(request), exchange.model
-    headers = {"authorization": f"Bearer {model.key}"}
-    headers |= {name: value for name in SENT_HEADERS if (value := request.headers.get(name))}
+    headers = {name: value for name in SENT_HEADERS if (value := request.headers.get(name))}
     timeout_s = state.settings.http.openai_wait
     return state.provider_calls.start(
         key,
-        ProviderRequest(f"{model.url}/{endpoint}", headers, sent, f"{endpoint} {model.model}", timeout_s),
+        ProviderRequest(f"{model.url}/{endpoint}", model.key, headers, sent, f"{endpoint} {model.model}", timeout_s),
         _notes(exchange),
         partial(_store, exchange, state.db, endpoint),
         state.shares.provider_calls.hold_now(exchange.user_id),
