@@ -57,7 +57,7 @@ class Shares:
             streams=FairSemaphore("event streams", streams, max(1, streams // SHARE_OF_ONE), 0),
             provider_calls=FairSemaphore("calls of models", streams, max(1, streams // 2), 0),
             large_bodies=FairSemaphore("large bodies", 8, 3, 10),
-            recalls=FairSemaphore("recalls", max(1, settings.database.pool_size // 2), 2, 10, MAX_WAITING_RECALLS),
+            recalls=FairSemaphore("recalls", max(1, settings.database.pool_size // 2), 2, 30, MAX_WAITING_RECALLS),
             reads=FairSemaphore("searches", max(1, settings.database.pool_size // 2), 1, 5),
             exports=FairSemaphore("exports", MAX_EXPORTS, 1, 2),
             import_uploads=FairSemaphore("imports", 8, 2, 5),

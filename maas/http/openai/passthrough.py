@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+import structlog
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
@@ -21,6 +22,7 @@ from maas.http.openai.caller import Caller, bad_parameter, read_caller, resolve_
 from maas.http.openai.request import ignored_header
 from maas.http.server_sent_events import EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
+from maas.memory.health import MemoryReason
 from maas.passthrough.calls import Head, ProviderCall, ProviderRequest, is_missing_endpoint
 from maas.passthrough.dialogue import Dialogue, fingerprint
 from maas.passthrough.exchanges import Exchange, check_conversation, left_out_of_memory, logs_to_replace
@@ -44,6 +46,7 @@ CHAT, RESPONSES = Api("chat/completions", "messages"), Api("responses", "input")
 PROVIDER_KEY_HEADER = "x-maas-provider-key"
 SENT_HEADERS = ("openai-organization", "openai-project", "openai-beta")
 MAX_MEMORY_TOKENS = 32_000
+log = structlog.get_logger()
 
 
 def find_model(request: Request, body: object) -> ProviderModel | None:
@@ -173,17 +176,21 @@ async def _recall(
     """What memory holds for the question of a dialogue, but for an earlier answer to it; `turn`: caller and key."""
     if not dialogue.has_question or max_tokens == 0:
         return NO_MEMORY
-    async with state.shares.recalls.hold(user_id):
-        return await recall(
-            state.db,
-            state.settings,
-            user_id,
-            dialogue.question,
-            max_tokens,
-            dialogue.texts(),
-            state.query_embedder,
-            await logs_to_replace(state.db, user_id, *turn),
-        )
+    try:
+        async with state.shares.recalls.hold(user_id):
+            return await recall(
+                state.db,
+                state.settings,
+                user_id,
+                dialogue.question,
+                max_tokens,
+                dialogue.texts(),
+                state.query_embedder,
+                await logs_to_replace(state.db, user_id, *turn),
+            )
+    except MaasError as error:  # no place: the answer is worth more than the memory behind it
+        log.warning("memory_unavailable", cause=error.message)
+        return MemoryBlock(reasons=(MemoryReason.SEARCH_FAILED,))
 
 
 async def _check_budget(state: AppState, user_id: UUID) -> None:
