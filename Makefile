@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-benches := $(addprefix bench-,engine recall state absence answers stages ablation scale memory year models events access tools ads telegram web knowledge neighbours)
+benches := $(addprefix bench-,engine recall state absence answers stages ablation scale memory year models events access tools passthrough ads telegram web knowledge neighbours)
 .PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads emulate fuzz strangers bench $(benches) \
 	docs mutants lock clean model-server ui wrk FORCE
 
