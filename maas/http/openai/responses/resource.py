@@ -153,7 +153,7 @@ def to_usage(usage: Mapping[str, Any] | None) -> dict[str, Any] | None:
     tokens_in, tokens_out = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     return {
         "input_tokens": tokens_in,
-        "input_tokens_details": {"cached_tokens": details_in.get("cached_tokens") or 0},
+        "input_tokens_details": {name: details_in.get(name) or 0 for name in ("cached_tokens", "cache_write_tokens")},
         "output_tokens": tokens_out,
         "output_tokens_details": {"reasoning_tokens": details_out.get("reasoning_tokens") or 0},
         "total_tokens": usage.get("total_tokens") or tokens_in + tokens_out,
