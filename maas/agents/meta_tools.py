@@ -41,6 +41,7 @@ MIXED = "mixed"
 MAX_BATCH_CALLS = 20
 MERGE_HINT = "merge the answers of the domains into one for the user: figures first, then what to do"
 _DOMAIN_BYTES = 250  # of a domain's answer beside its results
+_ENTITY_BYTES = 3000  # of the ids of what the results speak of
 _ANSWER_BYTES = 300  # of all answers beside those of the domains
 log = structlog.get_logger()
 
@@ -202,7 +203,8 @@ class _CallRouter:
         """The answers of the domains, and how each of them came about.
 
         `responses` has the words of a domain's agent, or the results where it has no agent; calls of unknown tools are
-        answered under `unknown`. `domains` says of each whether it succeeded, what it executed and how long it took.
+        answered under `unknown`. `entities` are the ids of what the results speak of, by name, so that the next call
+        can name it. `domains` says of each whether it succeeded, what it executed and how long it took.
         """
         groups: dict[str, list[ToolCall]] = {}
         for one in calls.tools:
@@ -210,22 +212,26 @@ class _CallRouter:
             call = ToolCall(f"{META}-{next(self._numbers)}", one.name, json.dumps(one.args, ensure_ascii=False))
             groups.setdefault(known.domain if known else "unknown", []).append(call)
         await debug_log().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
-        limit = (MAX_DATA_BYTES - _ANSWER_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
+        limit = (MAX_DATA_BYTES - _ANSWER_BYTES - _ENTITY_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
         answers = await run_concurrently(
             self._answer(name, group, calls.user_question, limit) for name, group in groups.items()
         )
         return {
-            "success": all(how["success"] for _, how in answers),
-            "responses": {name: response for name, (response, _) in zip(groups, answers, strict=True)},
+            "success": all(how["success"] for _, how, _ in answers),
+            "responses": {name: response for name, (response, _, _) in zip(groups, answers, strict=True)},
+            **_entities([found for _, _, found in answers]),
             "domains_called": list(groups),
-            "domains": {name: how for name, (_, how) in zip(groups, answers, strict=True)},
+            "domains": {name: how for name, (_, how, _) in zip(groups, answers, strict=True)},
             "hint": MERGE_HINT,
         }
 
     async def _answer(
         self, domain: str, calls: Sequence[ToolCall], question: str, limit: int
-    ) -> tuple[Any, dict[str, Any]]:
-        """What a domain responds, and how that came about. `limit` is the number of bytes for each call."""
+    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        """What a domain responds, how that came about, and the ids of what its results speak of, by name.
+
+        `limit` is the number of bytes for each call.
+        """
         started = monotonic()
         async with debug_log().span(6, domain, {"calls": [call.name for call in calls]}):
             results = await self._execute(calls)
@@ -240,11 +246,34 @@ class _CallRouter:
             except Exception as error:
                 log.error("domain_agent_crashed", domain=domain, exc_info=error)
                 is_success = False
-        return response, {
+        how = {
             "success": is_success,
             "toolsExecuted": [result.call.name for result in results if result.code in HANDLER_CODES],
             "latency_ms": round((monotonic() - started) * 1000),
         }
+        is_worded = isinstance(response, str)  # else the results have their ids themselves
+        return response, how, _ids_of(results) if is_worded else {}
+
+
+def _ids_of(results: Sequence[ToolResult]) -> dict[str, Any]:
+    """The ids of what results speak of, by name."""
+    found: dict[str, Any] = {}
+    for result in results:
+        if isinstance(entities := result.body.get("_entityMap"), dict):
+            found |= entities
+    return found
+
+
+def _entities(of_domains: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The entry `entities` of an answer, as many as fit; empty where no domain has any."""
+    found: dict[str, Any] = {}
+    left = _ENTITY_BYTES
+    for name, entity_id in (item for one in of_domains for item in one.items()):
+        left -= len(json.dumps([name, entity_id], ensure_ascii=False).encode("utf-8", "replace"))
+        if left < 0:
+            break
+        found[name] = entity_id
+    return {"entities": found} if found else {}
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from structlog.testing import capture_logs
 
 from maas.agents.meta_tools import Domain, Respond, meta_tools
-from maas.tools.calls import MAX_RESULT_BYTES, ToolResult
+from maas.tools.calls import MAX_RESULT_BYTES, ToolAnswer, ToolResult
 from maas.tools.executor import Executor
 from maas.tools.permissions import Permissions
 from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset
@@ -184,6 +184,31 @@ async def test_agents_put_results_into_words() -> None:
     data = result.body["data"]
     assert data["responses"]["ads"] == "ads: 2 for Как дела?" and data["domains"]["ads"]["success"]
     assert data["responses"]["crm"][0]["data"]["tool"] == "getLeads" and not data["domains"]["crm"]["success"]
+
+
+async def test_the_ids_of_what_was_put_into_words_are_beside_the_words() -> None:
+    """Else the model that is to change something cannot name it."""
+
+    async def list_campaigns(_: int) -> ToolAnswer:
+        return ToolAnswer({"campaigns": ["Autumn"]}, {"Autumn": "101", "Winter": "102"})
+
+    async def list_many(_: int) -> ToolAnswer:
+        return ToolAnswer({}, {f"Lead {n} " + "x" * 20: str(n) for n in range(100)})
+
+    async def respond(domain: str, question: str, results: Sequence[ToolResult]) -> str | None:
+        return None if domain == "crm" else "Autumn is the best."
+
+    tools = [made("getCampaigns", "ads", act=list_campaigns), made("getLeads", "crm", act=list_campaigns)]
+    data = (
+        await Harness(tools, respond).call("executeTools", tools=[{"name": "getCampaigns"}, {"name": "getLeads"}])
+    ).body["data"]
+    assert data["responses"]["ads"] == "Autumn is the best."
+    assert data["entities"] == {"Autumn": "101", "Winter": "102"}
+    assert data["responses"]["crm"][0]["_entityMap"] == {"Autumn": "101", "Winter": "102"}
+    tools = [made("getCampaigns", "ads", act=list_many)]
+    result = await Harness(tools, respond).call("executeTools", tools=[{"name": "getCampaigns"}])
+    assert 10 < len(result.body["data"]["entities"]) < 100
+    assert len(result.text().encode()) <= MAX_RESULT_BYTES
 
 
 @pytest.mark.parametrize("name", ["executeTools", "executeTool"])

@@ -16,16 +16,16 @@ from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
 from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
+from maas.assistants.ads.references import the_one
 from maas.assistants.ads.vendors import Vendors, vendor_errors
-from maas.tools.calls import ToolFailure
 from maas.tools.concurrency import run_concurrently
 from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.query import Query, jsonb, uuid
 
 _VIDEO = ("video_views", "p25", "p50", "p75", "p95")
-NO_CAMPAIGN = "there is no such campaign: take an id from getCampaigns"
-NO_ADSET = "there is no such ad set: take an id from getAdSets"
+NO_CAMPAIGN = "there is no such campaign: take an id or a name from getCampaigns"
+NO_ADSET = "there is no such ad set: take an id or a name from getAdSets"
 
 
 class AdTree:
@@ -94,22 +94,18 @@ class AdTree:
         return len(adsets), len(ads)
 
     async def find_campaign(self, reference: str) -> queries.AdsCampaignRow:
-        """The row of a campaign, by an id of ours or of Facebook. Raises ToolFailure if the account has none."""
-        if (row := await self._db.row(queries.ads_campaign, *self._owner, reference)) is None:
+        """The row of a campaign, by an id of ours or of Facebook, or by its name. Raises ToolFailure."""
+        if not (rows := await self._db.rows(queries.ads_campaign, *self._owner, reference)):
             await self.campaigns()
-            row = await self._db.row(queries.ads_campaign, *self._owner, reference)
-        if row is None:
-            raise ToolFailure(NO_CAMPAIGN)
-        return row
+            rows = await self._db.rows(queries.ads_campaign, *self._owner, reference)
+        return the_one(rows, NO_CAMPAIGN, "fb_id")
 
     async def find_adset(self, reference: str) -> queries.AdsAdsetRow:
-        """The row of an ad set, by an id of ours or of Facebook. Raises ToolFailure if the account has none."""
-        if (row := await self._db.row(queries.ads_adset, *self._owner, reference)) is None:
+        """The row of an ad set, by an id of ours or of Facebook, or by its name. Raises ToolFailure."""
+        if not (rows := await self._db.rows(queries.ads_adset, *self._owner, reference)):
             await self.adsets()
-            row = await self._db.row(queries.ads_adset, *self._owner, reference)
-        if row is None:
-            raise ToolFailure(NO_ADSET)
-        return row
+            rows = await self._db.rows(queries.ads_adset, *self._owner, reference)
+        return the_one(rows, NO_ADSET, "fb_id")
 
     async def creatives_of(self, ad_fb_ids: Iterable[str]) -> dict[str, UUID]:
         """Which of our creatives ads show; the ads are read from Facebook if some are not known."""

@@ -86,11 +86,12 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(domain=DOMAIN, effect="read")
     async def directions(context: ToolContext) -> Any:
-        """The directions: status, daily budget, target cost per lead."""
+        """The directions: id, status, daily budget, target cost per lead."""
         account = ad_account_of(context)
         rows = await db.rows(queries.directions_in_short, context.user_id, account.id, MAX_DIRECTIONS)
         return [
             {
+                "id": str(row["id"]),
                 "name": row["name"],
                 "status": row["status"],
                 "daily_budget": _money(row["daily_budget_minor"], account.currency),

@@ -12,33 +12,32 @@ from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
+from maas.assistants.ads.references import the_one
 from maas.assistants.ads.tools.arguments import versus_target
-from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
 NOTES = {
     name: DEFINITIONS[name] for name in ("roi", "qcpl", "cpl", "cpm", "ctr", "creative_qualification_rate", "tier")
 }
-NO_CREATIVE = "there is no such creative: take an id from getCreatives"
+NO_CREATIVE = "there is no such creative: take an id or a title from getCreatives"
+NOT_UPLOADED = "the creative is not uploaded to Facebook yet: nothing was launched"
 MAX_TITLE_CHARS = 200
 MAX_ADVICE = 10
 
 
 async def find_creative(db: Database, context: ToolContext, reference: str) -> queries.FindCreativesRow:
-    """The creative with this id of ours or of Facebook. Raises ToolFailure if the ad account has none."""
+    """The creative with this id of ours or of Facebook, or with this title. Raises ToolFailure."""
     return (await find_creatives(db, context, [reference]))[0]
 
 
 async def find_creatives(
     db: Database, context: ToolContext, references: Sequence[str]
 ) -> list[queries.FindCreativesRow]:
-    """The creatives with these ids, in their order. Raises ToolFailure if one is unknown."""
+    """The creatives with these ids or titles, in their order. Raises ToolFailure."""
     rows = await db.rows(queries.find_creatives, context.user_id, ad_account_of(context).id, list(references))
-    found = {row["reference"]: row for row in rows}
-    if len(found) < len(set(references)):
-        raise ToolFailure(NO_CREATIVE)
-    return [found[one] for one in references]
+    found = {one: [row for row in rows if row["reference"] == one] for one in references}
+    return [the_one(found[one], NO_CREATIVE) for one in references]
 
 
 async def read_creatives(

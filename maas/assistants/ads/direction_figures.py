@@ -13,12 +13,14 @@ from maas.assistants.ads.account import Account, AdAccount, account_of, ad_accou
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
+from maas.assistants.ads.references import the_one
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
-NO_DIRECTION = "there is no such direction: take an id from getDirections"
+NO_ADSET = "the direction has no ad set at Facebook, so it has no budget there"
+NO_DIRECTION = "there is no such direction: take an id or a name from getDirections"
 Row = Mapping[str, Any]
 
 
@@ -47,11 +49,9 @@ class Directions:
         return [dict(row) for row in await self._db.rows(queries.ads_directions, *self._owner, None)]
 
     async def find(self, reference: str) -> Row:
-        """A direction, by its id or that of its ad set. Raises ToolFailure if the account has none."""
+        """A direction, by its id, that of its ad set, or its name. Raises ToolFailure."""
         rows = await self._db.rows(queries.ads_directions, *self._owner, reference)
-        if not rows:
-            raise ToolFailure(NO_DIRECTION)
-        return dict(rows[0])
+        return dict(the_one(rows, NO_DIRECTION))
 
     async def figures(self, rows: Sequence[Row], period: Period) -> dict[UUID, Figures]:
         """The figures of each direction over a period."""
@@ -106,3 +106,14 @@ def _sum(row: Row, of_adsets: Mapping[str, Figures]) -> Figures:
 
 def _figures(row: queries.AdsDirectionFiguresRow | queries.AdsDirectionDaysRow) -> Figures:
     return Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
+
+
+async def find_running_direction(db: Database, context: ToolContext, reference: str) -> Row:
+    """The direction with this id or name, if it runs ads. Raises ToolFailure."""
+    rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
+    row: Row = the_one(rows, NO_DIRECTION)
+    if row["status"] != "ACTIVE":
+        raise ToolFailure("the direction is paused: nothing was launched")
+    if row["fb_adset_id"] is None:
+        raise ToolFailure("the direction has no ad set at Facebook: nothing was launched")
+    return row

@@ -63,6 +63,7 @@ class KeepAdAccountStatusRow(TypedDict):
 keep_ad_account_status: Query[KeepAdAccountStatusRow, pg.uuid, pg.uuid, pg.bool_, pg.text]
 
 class DirectionsInShortRow(TypedDict):
+    id: UUID
     name: str
     status: str
     daily_budget_minor: int | None
@@ -142,6 +143,7 @@ class FindCreativesRow(TypedDict):
     reference: str | Any
     id: UUID
     title: str
+    name: str
     media_type: str
     status: str
     direction_id: UUID | None
@@ -150,6 +152,7 @@ class FindCreativesRow(TypedDict):
     transcript: str | None
     transcript_language: str | None
     created_at: datetime
+    is_id: bool | Any
 
 find_creatives: Query[FindCreativesRow, pg.uuid, pg.uuid, pg.array[pg.text]]
 
@@ -342,6 +345,7 @@ class AdsDirectionsRow(TypedDict):
     target_cpl_currency: str | None
     key_stage_ids: list[str]
     adset_fb_ids: list[str] | Any
+    is_id: bool | Any
 
 ads_directions: Query[AdsDirectionsRow, pg.uuid, pg.uuid, pg.text]
 
@@ -410,6 +414,7 @@ class AdsCampaignRow(TypedDict):
     status: str
     objective: str | None
     daily_budget_minor: int | None
+    is_id: bool | Any
 
 ads_campaign: Query[AdsCampaignRow, pg.uuid, pg.uuid, pg.text]
 
@@ -420,6 +425,9 @@ class AdsAdsetRow(TypedDict):
     status: str
     daily_budget_minor: int | None
     campaign_fb_id: str
+    campaign: str
+    campaign_budget_minor: int | None
+    is_id: bool | Any
 
 ads_adset: Query[AdsAdsetRow, pg.uuid, pg.uuid, pg.text]
 

@@ -116,7 +116,7 @@ async def test_what_others_have_is_unknown(shop: Shop, facebook: Running) -> Non
             body = await shop.call(name, {"creative_id": reference}, account="act_1")
             assert body["error_code"] == "failed", body
             words.add(body["message"])
-    assert words == {"there is no such creative: take an id from getCreatives"}
+    assert words == {"there is no such creative: take an id or a title from getCreatives"}
     assert facebook.journal("POST") == []
 
 

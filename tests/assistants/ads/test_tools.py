@@ -172,7 +172,7 @@ async def test_a_campaign_of_another_account_is_unknown(
     body = await shop.call(name, {"campaign_id": campaign_id})
     assert (body["error_code"], body["message"]) == (
         "failed",
-        "there is no such campaign: take an id from getCampaigns",
+        "there is no such campaign: take an id or a name from getCampaigns",
     )
     assert facebook.journal("POST") == []
 
@@ -181,9 +181,9 @@ async def test_a_campaign_of_another_account_is_unknown(
 async def test_an_ad_set_of_another_account_is_unknown(shop: Shop, facebook: Running, adset_id: str) -> None:
     for name in ("pauseAdSet", "resumeAdSet"):
         body = await shop.call(name, {"adset_id": adset_id})
-        assert body["message"] == "there is no such ad set: take an id from getAdSets"
+        assert body["message"] == "there is no such ad set: take an id or a name from getAdSets"
     body = await shop.call("updateBudget", {"adset_id": adset_id, "daily_budget": 10})
-    assert body["message"] == "there is no such ad set: take an id from getAdSets"
+    assert body["message"] == "there is no such ad set: take an id or a name from getAdSets"
     assert facebook.journal("POST") == []
 
 
@@ -228,6 +228,68 @@ async def test_dangerous_tools_wait_for_approval(shop: Shop, facebook: Running, 
         body = await shop.call(name, arguments, approved=False, mode=mode)
         assert body["error_code"] == "approval_required", body
     assert facebook.journal("POST") == []
+
+
+async def test_a_name_is_as_good_as_an_id(shop: Shop, facebook: Running) -> None:
+    direction = str(shop.direction("Кухни"))
+    body = await shop.call("pauseCampaign", {"campaign_id": " охват "}, approved=False)
+    assert body["error_code"] == "approval_required" and body["arguments"] == {"campaign_id": "102"}
+    body = await shop.call("updateBudget", {"adset_id": "алматы", "daily_budget": 70}, approved=False)
+    assert body["arguments"] == {"adset_id": "111", "daily_budget": 70.0}
+    body = await shop.call("updateDirectionBudget", {"direction_id": "кухни", "daily_budget": 70}, approved=False)
+    assert body["arguments"] == {"direction_id": direction, "daily_budget": 70.0}
+    assert (await shop.data("getDirectionDetails", {"direction_id": "Кухни"}))["direction"]["id"] == direction
+    assert (await shop.data("resumeAdSet", {"adset_id": "Астана"}))["id"] == "112"
+    assert len(facebook.journal("POST")) == 1
+
+
+async def test_a_name_that_several_have_is_asked_for(shop: Shop, facebook: Running) -> None:
+    body = await shop.call("pauseCampaign", {"campaign_id": "Заявки"}, approved=False)
+    assert body["error_code"] == "failed" and "101" in body["message"] and "103" in body["message"]
+    facebook.merge({"campaigns": {"102": {"name": "101"}}})
+    body = await shop.call("pauseCampaign", {"campaign_id": "101"}, approved=False)
+    assert body["arguments"] == {"campaign_id": "101"}, "an id goes before a name"
+    assert facebook.journal("POST") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("pauseCampaign", {"campaign_id": "999999"}, "no such campaign"),
+        ("pauseCampaign", {"campaign_id": "Чужой"}, "no such campaign"),
+        ("pauseAdSet", {"adset_id": "911"}, "no such ad set"),
+        ("updateBudget", {"adset_id": "Нет", "daily_budget": 70}, "no such ad set"),
+        ("updateBudget", {"adset_id": "111", "daily_budget": 0.001}, "smallest unit"),
+        ("updateDirectionBudget", {"direction_id": "Кухни", "daily_budget": 70}, "no such direction"),
+        ("updateDirectionBudget", {"direction_id": "Без группы", "daily_budget": 70}, "no ad set"),
+        ("pauseDirection", {"direction_id": "Стоит"}, "paused already"),
+    ],
+)
+async def test_what_cannot_work_is_refused_before_anybody_is_asked(
+    shop: Shop, facebook: Running, name: str, arguments: dict[str, Any], message: str
+) -> None:
+    shop.direction("Без группы", None)
+    shop.direction("Стоит", "112", status="PAUSED")
+    body = await shop.call(name, arguments, approved=False)
+    assert body["error_code"] != "approval_required" and message in body["message"], body
+    assert facebook.journal("POST") == []
+
+
+async def test_the_budget_of_a_campaign_is_not_one_of_its_ad_sets(shop: Shop, facebook: Running) -> None:
+    facebook.merge(
+        {
+            "campaigns": {"101": {"daily_budget": 9000}},
+            "adsets": {"111": {"daily_budget": None}, "112": {"daily_budget": None}},
+        }
+    )
+    shop.direction("Кухни")
+    for name, arguments in (
+        ("updateBudget", {"adset_id": "111", "daily_budget": 70}),
+        ("updateDirectionBudget", {"direction_id": "Кухни", "daily_budget": 70}),
+    ):
+        body = await shop.call(name, arguments, approved=False)
+        assert body["error_code"] == "failed", body
+        assert "'Заявки' spends 90.0 USD a day" in body["message"]
 
 
 @pytest.mark.parametrize(

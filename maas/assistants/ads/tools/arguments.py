@@ -40,7 +40,7 @@ Money = Annotated[
     PlainSerializer(float, return_type=float),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_MONEY}),
 ]
-Reference = Annotated[str, Field(min_length=1, max_length=64)]
+Reference = Annotated[str, Field(min_length=1, max_length=200)]  # an id, or a name
 
 
 class ListArguments(PeriodArguments):
@@ -60,15 +60,15 @@ class DaysArguments(PeriodArguments):
 
 
 class CampaignArguments(BaseModel):
-    campaign_id: Reference = Field(description="The id of the campaign, from getCampaigns")
+    campaign_id: Reference = Field(description="The id of the campaign, or its name, from getCampaigns")
 
 
 class AdSetArguments(BaseModel):
-    adset_id: Reference = Field(description="The id of the ad set, from getAdSets")
+    adset_id: Reference = Field(description="The id of the ad set, or its name, from getAdSets")
 
 
 class DirectionArguments(BaseModel):
-    direction_id: Reference = Field(description="The id of the direction, from getDirections")
+    direction_id: Reference = Field(description="The id of the direction, or its name, from getDirections")
 
 
 async def period_of(db: Database, arguments: PeriodArguments, context: ToolContext, default: PeriodName) -> Period:

@@ -16,6 +16,7 @@ from maas.assistants.ads.tools.arguments import (
     minor_of,
     money,
 )
+from maas.assistants.ads.tools.preparations import Preparations
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_ADSET,
@@ -38,7 +39,7 @@ class BudgetArguments(AdSetArguments):
 
 def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     db = deps.db
-    previews = Previews(db, vendors)
+    previews, preparations = Previews(db, vendors), Preparations(db, vendors)
 
     async def verify_status(_: Any, context: ToolContext, data: Any) -> Any:
         """The status that Facebook has now."""
@@ -59,6 +60,7 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         effect="dangerous",
         needs="connected",
         wording=PAUSE_CAMPAIGN,
+        prepare=preparations.campaign_pause,
         preview=previews.campaign_pause,
         verify=verify_status,
     )
@@ -85,6 +87,7 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         effect="dangerous",
         needs="connected",
         wording=PAUSE_ADSET,
+        prepare=preparations.adset_pause,
         preview=previews.adset_pause,
         verify=verify_status,
     )
@@ -111,6 +114,7 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         effect="dangerous",
         needs="connected",
         wording=SET_BUDGET,
+        prepare=preparations.adset_budget,
         preview=previews.adset_budget,
         verify=verify_budget,
     )

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, StringConstraints
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, tree_of
-from maas.assistants.ads.creatives import find_creative, name_of, title_of
+from maas.assistants.ads.creatives import NOT_UPLOADED, find_creative, name_of, title_of
+from maas.assistants.ads.direction_figures import find_running_direction
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Reference
 from maas.assistants.ads.tools.creative_details import CreativeArguments
-from maas.assistants.ads.tools.creatives import NO_DIRECTION
+from maas.assistants.ads.tools.preparations import Preparations
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import LAUNCH_CREATIVE, PAUSE_CREATIVE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -27,12 +27,11 @@ from maas.tools.wording import Preview
 from shared.db import Database
 
 DOMAIN = "creative"
-NOT_UPLOADED = "the creative is not uploaded to Facebook yet: nothing was launched"
 
 
 class LaunchArguments(BaseModel):
-    creative_id: Reference = Field(description="The id of the creative, from getCreatives")
-    direction_id: Reference = Field(description="The id of the direction, from getDirections")
+    creative_id: Reference = Field(description="The id or the title of the creative, from getCreatives")
+    direction_id: Reference = Field(description="The id or the name of the direction, from getDirections")
     ad_name: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
         None, description="The name of the ad; left out: the title of the creative"
     )
@@ -41,6 +40,7 @@ class LaunchArguments(BaseModel):
 def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     """Two tools."""
     db = deps.db
+    preparations = Preparations(db, vendors)
 
     async def verify_launch(_: Any, context: ToolContext, data: Any) -> Any:
         """The status that Facebook gives the new ad."""
@@ -68,6 +68,7 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         needs="connected",
         wording=LAUNCH_CREATIVE,
         verify=verify_launch,
+        prepare=preparations.creative_launch,
         preview=preview_launch,
     )
     async def launch_creative(arguments: LaunchArguments, context: ToolContext) -> Any:
@@ -81,6 +82,7 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         needs="connected",
         wording=PAUSE_CREATIVE,
         verify=verify_pause,
+        prepare=preparations.creative_pause,
         preview=Previews(db, vendors).creative,
     )
     async def pause_creative(arguments: CreativeArguments, context: ToolContext) -> Any:
@@ -133,19 +135,6 @@ async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference
         await db.rows(queries.set_creative_status, context.user_id, creative["id"], "paused")
     data["failed"] = counts["failed"]
     return ToolAnswer(data, entities={one["name"]: one["id"] for one in outcomes})
-
-
-async def find_running_direction(db: Database, context: ToolContext, reference: str) -> Mapping[str, Any]:
-    """The direction with this id, if it runs ads. Raises ToolFailure."""
-    rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
-    if not rows:
-        raise ToolFailure(NO_DIRECTION)
-    row: Mapping[str, Any] = rows[0]
-    if row["status"] != "ACTIVE":
-        raise ToolFailure("the direction is paused: nothing was launched")
-    if row["fb_adset_id"] is None:
-        raise ToolFailure("the direction has no ad set at Facebook: nothing was launched")
-    return row
 
 
 async def _running_ads(

@@ -12,12 +12,13 @@ from pydantic import BaseModel, Field
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
-from maas.assistants.ads.creatives import find_creative, name_of, title_of
+from maas.assistants.ads.creatives import NOT_UPLOADED, find_creative, name_of, title_of
+from maas.assistants.ads.direction_figures import find_running_direction
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Money, Reference, as_uuid, minor_of, money
-from maas.assistants.ads.tools.creative_changes import NOT_UPLOADED, find_running_direction
+from maas.assistants.ads.tools.preparations import Preparations
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import START_TEST, STOP_TEST
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -69,6 +70,7 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         needs="connected",
         wording=START_TEST,
         verify=verify_start,
+        prepare=Preparations(db, vendors).creative_test,
         preview=Previews(db, vendors).creative,
     )
     async def start_creative_test(arguments: StartTestArguments, context: ToolContext) -> Any:

@@ -22,7 +22,7 @@ from shared.db import Database
 
 DOMAIN = "creative"
 MIN_COMPARED, MAX_COMPARED = 2, 5
-NO_DIRECTION = "there is no such direction: take an id from getDirections"
+NO_DIRECTION = "there is no such direction: take an id or a name from getDirections"
 Metric = Literal["quality", "roi", "qcpl", "cpl", "ctr", "leads", "spend"]
 SortKey = Callable[[CreativeFigures], tuple[Any, ...]]
 

@@ -8,9 +8,10 @@ from pydantic import Field
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
-from maas.assistants.ads.direction_figures import Directions, Row, directions_of
+from maas.assistants.ads.direction_figures import NO_ADSET, Directions, Row, directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import DirectionArguments, Money, minor_of, money
+from maas.assistants.ads.tools.preparations import Preparations
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_DIRECTION,
@@ -24,7 +25,6 @@ from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 
 DOMAIN = "ads"
-NO_ADSET = "the direction has no ad set at Facebook, so it has no budget there"
 
 
 class DirectionBudgetArguments(DirectionArguments):
@@ -39,7 +39,7 @@ class TargetArguments(DirectionArguments):
 
 def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     db = deps.db
-    previews = Previews(db, vendors)
+    previews, preparations = Previews(db, vendors), Preparations(db, vendors)
 
     async def verify_budget(_: Any, context: ToolContext, data: Any) -> Any:
         """The budget of the ad set that Facebook has now, and that of the direction."""
@@ -75,6 +75,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         needs="connected",
         verify=verify_budget,
         wording=SET_DIRECTION_BUDGET,
+        prepare=preparations.direction_budget,
         preview=previews.direction_budget,
     )
     async def update_direction_budget(arguments: DirectionBudgetArguments, context: ToolContext) -> Any:
@@ -123,6 +124,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         needs="connected",
         verify=verify_pause,
         wording=PAUSE_DIRECTION,
+        prepare=preparations.direction_pause,
         preview=previews.direction_pause,
     )
     async def pause_direction(arguments: DirectionArguments, context: ToolContext) -> Any:

@@ -44,7 +44,7 @@ where user_id = $1 and id = $2
 returning can_run_ads, status, status_checked_at as checked_at;
 
 -- name: directions_in_short  -- $1 user, $2 ad account, $3 how many
-select name, status, daily_budget_minor, target_cpl, target_cpl_currency from maas.directions
+select id, name, status, daily_budget_minor, target_cpl, target_cpl_currency from maas.directions
 where user_id = $1 and ad_account_id = $2 order by status, name, id limit $3;
 
 -- name: own_account  -- $1 user, $2 user account, $3 ad account: our id or act_NUMBER, nulls mean any;

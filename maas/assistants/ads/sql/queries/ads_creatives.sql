@@ -36,14 +36,16 @@ where c.user_id = $1 and c.ad_account_id = $2 and ($7::uuid[] is null or c.id = 
   and ($8::text is null or c.status = $8) and ($9::uuid is null or c.direction_id = $9)
 order by c.created_at desc, c.id;
 
--- name: find_creatives  -- $1 user, $2 ad account, $3 references: ids of ours or of Facebook.
--- One row for each that is known
-select distinct on (r.reference) r.reference, c.id, c.title, c.media_type, c.status, c.direction_id, c.fb_creative_id,
-  c.fb_video_id, c.transcript, c.transcript_language, c.created_at
+-- name: find_creatives  -- $1 user, $2 ad account, $3 references: ids of ours or of Facebook, or titles.
+-- Of each, those with the id come first
+select r.reference, c.id, c.title, c.title as name, c.media_type, c.status, c.direction_id, c.fb_creative_id,
+  c.fb_video_id, c.transcript, c.transcript_language, c.created_at,
+  coalesce(lower(r.reference) in (c.id::text, c.fb_creative_id, c.fb_video_id), false) as is_id
 from unnest($3::text[]) r(reference)
   join maas.user_creatives c on c.user_id = $1 and c.ad_account_id = $2
-    and lower(r.reference) in (c.id::text, c.fb_creative_id, c.fb_video_id)
-order by r.reference, c.created_at, c.id;
+    and (lower(r.reference) in (c.id::text, c.fb_creative_id, c.fb_video_id)
+      or lower(btrim(c.title)) = lower(btrim(r.reference)))
+order by r.reference, is_id desc, c.created_at, c.id;
 
 -- name: creative_days  -- $1 user, $2 creative, $3 $4 first and last day; nulls: no limit. As stored
 select h.day, h.spend, h.impressions, h.clicks, h.leads, h.video_views, h.p25, h.p50, h.p75, h.p95

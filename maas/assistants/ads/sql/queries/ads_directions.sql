@@ -1,14 +1,16 @@
 -- Directions: their rows, their ad sets, their stored figures and what became of their leads.
 
--- name: ads_directions  -- $1 user, $2 ad account, $3 an id of a direction or of its ad set; null: all.
--- With the ids of Facebook of their ad sets
+-- name: ads_directions  -- $1 user, $2 ad account, $3 an id of a direction or of its ad set, or a name; null: all.
+-- Those with the id come first. With the ids of Facebook of their ad sets
 select d.id, d.name, d.status, d.fb_adset_id, d.daily_budget_minor, d.target_cpl, d.target_cpl_currency,
   d.key_stage_ids, array(select distinct fb_id from (
     select d.fb_adset_id as fb_id union all select s.fb_id from maas.adsets s where s.direction_id = d.id) x
-    where fb_id is not null order by fb_id) as adset_fb_ids
+    where fb_id is not null order by fb_id) as adset_fb_ids,
+  coalesce($3::text in (d.id::text, d.fb_adset_id), false) as is_id
 from maas.directions d
-where d.user_id = $1 and d.ad_account_id = $2 and ($3::text is null or $3 in (d.id::text, d.fb_adset_id))
-order by d.created_at, d.id;
+where d.user_id = $1 and d.ad_account_id = $2
+  and ($3 is null or $3 in (d.id::text, d.fb_adset_id) or lower(btrim(d.name)) = lower(btrim($3)))
+order by is_id desc, d.created_at, d.id;
 
 -- name: ads_direction_figures  -- $1 user, $2 ad account, $3 $4 first and last day; nulls: no limit. As stored
 select h.direction_id, sum(h.spend) as spend, sum(h.impressions)::bigint as impressions,

@@ -77,14 +77,20 @@ on conflict (direction_id, day) do update set impressions = excluded.impressions
 where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (
   excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
 
--- name: ads_campaign  -- $1 user, $2 ad account, $3 an id of ours or of Facebook
-select id, fb_id, name, status, objective, daily_budget_minor from maas.campaigns
-where user_id = $1 and ad_account_id = $2 and $3 in (fb_id, id::text) limit 1;
+-- name: ads_campaign  -- $1 user, $2 ad account, $3 an id of ours or of Facebook, or a name; the one with the id first
+select id, fb_id, name, status, objective, daily_budget_minor, $3::text in (fb_id, id::text) as is_id
+from maas.campaigns
+where user_id = $1 and ad_account_id = $2
+  and ($3 in (fb_id, id::text) or lower(btrim(name)) = lower(btrim($3)))
+order by is_id desc, status, id limit 6;
 
--- name: ads_adset  -- $1 user, $2 ad account, $3 an id of ours or of Facebook
-select s.id, s.fb_id, s.name, s.status, s.daily_budget_minor, c.fb_id as campaign_fb_id
+-- name: ads_adset  -- $1 user, $2 ad account, $3 an id of ours or of Facebook, or a name; the one with the id first
+select s.id, s.fb_id, s.name, s.status, s.daily_budget_minor, c.fb_id as campaign_fb_id, c.name as campaign,
+  c.daily_budget_minor as campaign_budget_minor, $3::text in (s.fb_id, s.id::text) as is_id
 from maas.campaigns c join maas.adsets s on s.campaign_id = c.id
-where c.user_id = $1 and c.ad_account_id = $2 and $3 in (s.fb_id, s.id::text) limit 1;
+where c.user_id = $1 and c.ad_account_id = $2
+  and ($3 in (s.fb_id, s.id::text) or lower(btrim(s.name)) = lower(btrim($3)))
+order by is_id desc, s.status, s.id limit 6;
 
 -- name: ads_set_status  -- $1 user, $2 ad account, $3 the id of Facebook of a campaign or an ad set, $4 status
 with changed as (

@@ -1,0 +1,27 @@
+"""What a person calls an object, and which one is meant: an id of ours or of a vendor, or a name that only one has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from maas.tools.calls import ToolFailure
+from shared.text import one_line, shorten
+
+MAX_NAMED = 5
+MAX_NAME_CHARS = 60
+Row = TypeVar("Row", bound=Mapping[str, Any])
+
+
+def the_one(rows: Sequence[Row], missing: str, id_column: str = "id") -> Row:
+    """The row with the id that was asked for, which `is_id` marks and which comes first, else the only one by name.
+
+    Raises ToolFailure: with `missing` where there is none, and with their ids where several have the name.
+    """
+    if not rows:
+        raise ToolFailure(missing)
+    if rows[0]["is_id"] or len(rows) == 1:
+        return rows[0]
+    named = ", ".join(f"{row[id_column] or row['id']} ({row['status']})" for row in rows[:MAX_NAMED])
+    label = shorten(one_line(str(rows[0]["name"])), MAX_NAME_CHARS)
+    raise ToolFailure(f"several are named {label!r}; ask the user which one, and take its id: {named}")
