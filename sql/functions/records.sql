@@ -83,8 +83,8 @@ begin
 end
 $$;
 comment on function maas.maas_record_failures is
-  'Writes summaries of what the user said in failed runs; a client of OpenAI''s API was told that its request failed, '
-  'so its question leaves memory';
+  'Writes summaries of what the user said in failed runs; the question of a client of OpenAI''s API, which learns that '
+  'its request failed, leaves memory';
 
 create or replace function maas.maas_hide_question(p_run uuid) returns void language plpgsql as $$
 begin
@@ -143,4 +143,5 @@ create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) retu
     select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action', 'task'))
 $$;
 comment on function maas.maas_hidden_runs is
-  'Requests with this seq or a higher one, those in the inbox, and the one that is answered again: no answer may use them';
+  'Requests with this seq or a higher one, those in the inbox, and the one that is answered again: no answer may use '
+  'them';
