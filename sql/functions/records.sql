@@ -98,7 +98,8 @@ begin
   where r.id = p_run and l.run_id = r.id and l.user_id = r.user_id and l.superseded_at is null and l.is_provisional;
 end
 $$;
-comment on function maas.maas_hide_question is 'Takes the question of a failed run out of memory, until it is tried again';
+comment on function maas.maas_hide_question is
+  'Takes the question of a failed run out of memory, until it is tried again';
 
 create or replace function maas.maas_show_question(p_run uuid) returns void language plpgsql as $$
 begin
