@@ -9,7 +9,19 @@ from uuid import UUID
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
+from maas.assistants.ads.metrics import (
+    DEFINITIONS,
+    Figures,
+    Tier,
+    compare_to_target,
+    cpl,
+    qcpl,
+    rank,
+    rate,
+    roi,
+    rounded,
+    tier,
+)
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.references import the_one
@@ -113,7 +125,8 @@ class CreativeFigures:
             "revenue": rounded(self.revenue),
             "roi": rounded(self.roi),
             "qcpl": rounded(self.qcpl),
-            **versus_target(self.qcpl, row["target_cpl"], row["target_cpl_currency"], self._currency),
+            **versus_target(self.cpl, row["target_cpl"], row["target_cpl_currency"], self._currency),
+            "qcpl_vs_target_percent": rounded(compare_to_target(self.qcpl, self._target)) if self._target else None,
             **self.tier.shown(),
             "score": row["score"],
             "risk_score": row["risk_score"],

@@ -12,18 +12,40 @@ from pydantic import BaseModel, Field, model_validator
 
 from maas.tools.calls import ToolFailure
 
-PeriodName = Literal["today", "yesterday", "last_7d", "last_14d", "last_30d", "last_90d", "last_6m", "last_12m", "all"]
+PeriodName = Literal[
+    "today",
+    "yesterday",
+    "this_week",
+    "last_week",
+    "this_month",
+    "last_month",
+    "this_quarter",
+    "last_quarter",
+    "this_year",
+    "last_year",
+    "last_7d",
+    "last_14d",
+    "last_30d",
+    "last_90d",
+    "last_6m",
+    "last_12m",
+    "all",
+]
+ONE_DAY = timedelta(days=1)
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 12, 31)
 FACEBOOK_MONTHS = 37  # Facebook refuses questions on days before
 _DAYS = {"last_7d": 7, "last_14d": 14, "last_30d": 30, "last_90d": 90}
 _MONTHS = {"last_6m": 6, "last_12m": 12}
+_CALENDAR = {"week", "month", "quarter", "year"}
 
 
 class PeriodArguments(BaseModel):
     """Either a named period, or dates; neither: the default of the tool."""
 
     period: PeriodName | None = Field(
-        default=None, description="A named period. Today is in it. Not together with dates"
+        default=None,
+        description="A named period. this_month, last_month and the like are of the calendar, a week begins on Monday; "
+        "last_30d and the like end today. Not together with dates",
     )
     date_from: date | None = Field(
         default=None, description="The first day, as YYYY-MM-DD. Without date_to: until today"
@@ -106,7 +128,19 @@ def _days(name: PeriodName, today: date) -> tuple[date | None, date | None]:
         return today - timedelta(days=1), today - timedelta(days=1)
     if name in _MONTHS:
         return months_before(today, _MONTHS[name]) + timedelta(days=1), today
+    which, _, unit = name.partition("_")
+    if unit in _CALENDAR:
+        first = _first_day(unit, today)
+        return (first, today) if which == "this" else (_first_day(unit, first - ONE_DAY), first - ONE_DAY)
     return today - timedelta(days=_DAYS[name] - 1), today
+
+
+def _first_day(unit: str, day: date) -> date:
+    """The first day of the week, month, quarter or year that a day is in."""
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    month = {"month": day.month, "quarter": day.month - (day.month - 1) % 3, "year": 1}[unit]
+    return date(day.year, month, 1)
 
 
 def months_before(day: date, months: int) -> date:

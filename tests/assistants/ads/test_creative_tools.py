@@ -67,7 +67,8 @@ async def test_tier_and_rates(shop: Shop) -> None:
     one = data["creative"]
     assert (one["cpl"], one["qcpl"], one["roi"], one["revenue"]) == (2.5, 5, 0, 100)
     assert (one["tier"], one["conflict"], one["advice"]) == ("A", True, "review")
-    assert (one["creative_qualification_rate"], one["vs_target_percent"]) == (50, -50)
+    assert (one["creative_qualification_rate"], one["target_cpl"]) == (50, 10)
+    assert (one["vs_target_percent"], one["qcpl_vs_target_percent"]) == (-75, -50), "of a lead, of a qualified lead"
     assert "creative_qualification_rate" in data["definitions"] and data["period"]["name"] == "all"
 
 

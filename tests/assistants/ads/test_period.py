@@ -28,6 +28,14 @@ def period(now: datetime = NOON, zone: ZoneInfo = ALMATY, **arguments: object) -
     [
         ("today", "2026-11-23", "2026-11-23"),
         ("yesterday", "2026-11-22", "2026-11-22"),
+        ("this_week", "2026-11-23", "2026-11-23"),
+        ("last_week", "2026-11-16", "2026-11-22"),
+        ("this_month", "2026-11-01", "2026-11-23"),
+        ("last_month", "2026-10-01", "2026-10-31"),
+        ("this_quarter", "2026-10-01", "2026-11-23"),
+        ("last_quarter", "2026-07-01", "2026-09-30"),
+        ("this_year", "2026-01-01", "2026-11-23"),
+        ("last_year", "2025-01-01", "2025-12-31"),
         ("last_7d", "2026-11-17", "2026-11-23"),
         ("last_14d", "2026-11-10", "2026-11-23"),
         ("last_30d", "2026-10-25", "2026-11-23"),
@@ -40,6 +48,22 @@ def period(now: datetime = NOON, zone: ZoneInfo = ALMATY, **arguments: object) -
 def test_each_name_stands_for_its_days(name: str, first: str | None, last: str | None) -> None:
     found = period(period=name)
     assert found.shown() == {"name": name, "date_from": first, "date_to": last, "timezone": "Asia/Almaty"}
+
+
+@pytest.mark.parametrize(
+    ("today", "name", "first", "last"),
+    [
+        ("2026-01-01", "last_month", "2025-12-01", "2025-12-31"),
+        ("2026-01-01", "last_quarter", "2025-10-01", "2025-12-31"),
+        ("2024-03-31", "last_month", "2024-02-01", "2024-02-29"),
+        ("2026-11-29", "this_week", "2026-11-23", "2026-11-29"),
+        ("2026-01-01", "last_week", "2025-12-22", "2025-12-28"),
+    ],
+)
+def test_calendars_end_and_begin(today: str, name: str, first: str, last: str) -> None:
+    noon = datetime.fromisoformat(f"{today}T06:00:00+00:00")
+    found = period(noon, period=name)
+    assert (str(found.first), str(found.last)) == (first, last)
 
 
 def test_without_arguments_it_is_the_default_of_the_tool() -> None:
