@@ -1738,6 +1738,11 @@ class ResponsesBeforeRow(TypedDict):
 
 responses_before: Query[ResponsesBeforeRow, pg.uuid, pg.uuid, pg.int4]
 
+class OutputsOfResponsesRow(TypedDict):
+    output: Any
+
+outputs_of_responses: Value[Any, OutputsOfResponsesRow, pg.uuid, pg.array[pg.uuid]]
+
 # runs.sql
 
 class InsertRunsRow(TypedDict):

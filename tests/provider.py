@@ -94,24 +94,12 @@ class Provider:
         message = self.answer(body)
         if isinstance(message, Response):
             return message
-        response = response_of(body, message)
+        response = response_of(body, message) | {"id": f"resp_{len(self.sent)}"}
         if not body.get("stream"):
             return Response(json.dumps(response), content_type=JSON)
-        text = message.get("content") or ""
-        events: list[Json] = [
-            {"type": "response.created", "response": response | {"status": "in_progress", "output": []}},
-            {
-                "type": "response.output_text.delta",
-                "delta": text,
-                "item_id": "m",
-                "output_index": 0,
-                "content_index": 0,
-            },
-            {"type": "response.completed", "response": response},
-        ]
         lines = (
             f"event: {one['type']}\ndata: {json.dumps(one | {'sequence_number': n})}\n\n"
-            for n, one in enumerate(events)
+            for n, one in enumerate(response_events(response))
         )
         return Response("".join(lines), content_type="text/event-stream")
 
@@ -158,13 +146,40 @@ def response_of(body: Json, message: Json) -> Json:
         part = {"type": "output_text", "text": message["content"], "annotations": []}
         output.append({"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]})
     for call in message.get("tool_calls") or []:
-        one = {"type": "function_call", "id": "f", "call_id": call["id"], "status": "completed"}
+        one = {"type": "function_call", "id": f"f_{call['id']}", "call_id": call["id"], "status": "completed"}
         output.append(one | call["function"])
     usage: Json = {"input_tokens": 40, "output_tokens": 7, "total_tokens": 47}
-    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    head = {"id": "resp_abc", "object": "response", "created_at": 1, "status": "completed", "model": body["model"]}
+    details = {
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
+    }
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": body["model"]}
     options = {"tools": body.get("tools") or [], "tool_choice": "auto", "parallel_tool_calls": True, "error": None}
     return head | options | {"output": output, "usage": usage | details}
+
+
+def response_events(response: Json) -> Iterator[Json]:
+    """The events of a response, but for their numbers."""
+    yield {"type": "response.created", "response": response | {"status": "in_progress", "output": []}}
+    for index, item in enumerate(response["output"]):
+        place = {"item_id": item["id"], "output_index": index}
+        is_call = item["type"] == "function_call"
+        empty: Json = {"arguments": ""} if is_call else {"content": []}
+        begun = item | {"status": "in_progress"} | empty
+        yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+        if is_call:
+            yield {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]}
+            done = {"name": item["name"], "arguments": item["arguments"]}
+            yield {"type": "response.function_call_arguments.done", **place, **done}
+        else:
+            place |= {"content_index": 0}
+            (part,) = item["content"]
+            yield {"type": "response.content_part.added", **place, "part": part | {"text": ""}}
+            yield {"type": "response.output_text.delta", **place, "delta": part["text"], "logprobs": []}
+            yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+            yield {"type": "response.content_part.done", **place, "part": part}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": "response.completed", "response": response}
 
 
 def refused(status: int, code: str, message: str, **headers: str) -> Response:

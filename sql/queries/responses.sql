@@ -20,3 +20,6 @@ with recursive chain as (
   select r.run_id, r.previous_run_id, r.input, r.response, c.depth + 1
   from chain c join maas.responses r on r.run_id = c.previous_run_id and r.user_id = $1 where c.depth < $3)
 select input, response->'output' as output from chain order by depth desc;
+
+-- name: outputs_of_responses  -- $1 user, $2 runs
+select response->'output' as output from maas.responses where user_id = $1 and run_id = any($2);

@@ -194,6 +194,26 @@ def test_tools(client: OpenAI, provider: Provider, stack: Stack, user: str, is_s
 
 
 @both
+def test_items_are_named_instead_of_sent_again(client: OpenAI, provider: Provider, user: str, model: str) -> None:
+    """As the AI SDK does when a dialogue goes on."""
+    provider.answer = lambda body: said("Aye.")
+    items: Any = [{"role": "user", "content": "The code word is plum."}]
+    for question, is_streamed in (("And now?", False), ("Say it.", True)):
+        first: Any = client.responses.create(model=model, input=items, user=user, stream=is_streamed)
+        response = list(first)[-1].response if is_streamed else first
+        reference = {"type": "item_reference", "id": response.output[0].id}
+        items += [reference, {"role": "user", "content": question}]
+    items[1].pop("type")  # it may be left out
+    client.responses.create(model=model, input=items, user=user)
+    sent = json.dumps(provider.sent[-1]["messages"])
+    assert sent.count("Aye.") == 2 and "plum" in sent and "And now?" in sent
+    for item_id in (response.output[0].id, "msg_1", f"msg_{uuid4().hex}_0", 5):
+        with pytest.raises(openai.BadRequestError, match="no stored item"):
+            named: Any = [{"type": "item_reference", "id": item_id}, items[-1]]
+            client.responses.create(model=model, input=named, user=str(uuid4()))
+
+
+@both
 def test_json(client: OpenAI, provider: Provider, user: str, model: str) -> None:
     provider.answer = lambda body: said('{"name": "Gerda", "legs": 4}')
     response = client.responses.parse(model=model, input="Describe Gerda.", text_format=Pet, user=user)
@@ -322,7 +342,7 @@ def test_a_provider_that_has_this_api_is_asked_by_it(
     native: OpenAI, provider: Provider, stack: Stack, user: str
 ) -> None:
     first = native.responses.create(model=MODEL, input="I keep bees.", user=user, tools=[{"type": "web_search"}])
-    assert first.id == "resp_abc" and first.output_text == "Noted: I keep bees."
+    assert first.id == "resp_1" and first.output_text == "Noted: I keep bees."
     assert provider.sent == [
         {"model": "gpt-4o", "input": "I keep bees.", "user": user, "tools": [{"type": "web_search"}]}
     ]
@@ -336,7 +356,12 @@ def test_a_provider_that_has_this_api_is_asked_by_it(
     assert sent["previous_response_id"] == "resp_of_the_provider"
     block, question = sent["input"]
     assert question == {"role": "user", "content": "What do I keep?"} and "I keep bees." in block["content"]
-    assert [one.type for one in events] == ["response.created", "response.output_text.delta", "response.completed"]
+    assert [one.type for one in events if "item" not in one.type and "part" not in one.type] == [
+        "response.created",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.completed",
+    ]
     assert [row["content"] for row in stack.rows(ROWS, user)] == [
         "I keep bees.",
         "Noted: I keep bees.",

@@ -271,6 +271,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "store_response": (USER, "$1"),
     "delete_response": (USER, "$1"),
     "responses_before": (USER, "$1"),
+    "outputs_of_responses": (USER, "$1"),
     "response": (ROUTE, "response"),
     "store_exchange": (USER, "by maas_store_exchange"),
     "drop_replaced": (CLAIM, "by maas_drop_replaced"),

@@ -12,8 +12,8 @@ from maas.http.openai.responses.resource import (
     call_item,
     failed,
     finished,
+    item_id,
     message_item,
-    new_id,
     new_resource,
     reasoning_item,
     text_part,
@@ -127,7 +127,10 @@ class ResponseEvents:
 
     def _start(self, kind: str, prefix: str, call_id: str | None = None, name: str | None = None) -> Iterator[str]:
         yield from self._close()
-        item = self._open = _Item(len(self._output), kind, new_id(prefix), call_id=call_id, name=name)
+        assert self.resource is not None
+        index = len(self._output)
+        name_of_item = item_id(prefix, self.resource["id"], index)
+        item = self._open = _Item(index, kind, name_of_item, call_id=call_id, name=name)
         if kind == "message":
             shown = message_item(item.id, "", "in_progress")
         elif kind == "reasoning":

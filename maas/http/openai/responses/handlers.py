@@ -29,6 +29,7 @@ from maas.http.openai.responses.stored import (
     can_be_stored,
     read_dialogue,
     read_stored,
+    resolve_references,
     store,
 )
 from maas.http.request_input import read_limit, read_parameter, validate
@@ -52,6 +53,7 @@ async def post_response(request: Request) -> Response:
         return answered
     items = read_items(value["input"])
     db, user_id = app_state(request).db, await resolve_caller(request, read_caller(request, value))
+    items = await resolve_references(db, user_id, items)
     previous = value.get("previous_response_id")
     earlier = await read_dialogue(db, user_id, previous) if previous is not None else []
     chat, unused = to_chat(_with_conversation(value), items, earlier)
@@ -150,7 +152,7 @@ class _ResponseWriter:
         notes = self._notes(completion.get("maas"))
         resource = new_resource(notes["request_id"], _time(completion), self.body, self._is_stored)
         choice = completion["choices"][0]
-        output = to_output(choice["message"])
+        output = to_output(choice["message"], resource["id"])
         resource = finished(resource, output, choice["finish_reason"], completion.get("usage"), int(time.time()))
         resource["maas"] = notes
         await self._keep(resource, UUID(notes["request_id"]))
@@ -229,7 +231,9 @@ async def _present(request: Request, one: StoredResponse) -> Mapping[str, Any]:
         "prompt_tokens_details": {"cached_tokens": answer.usage.tokens_cached},
     }
     finish = "length" if answer.is_cut else "stop"
-    resource = finished(resource, to_output({"content": answer.answer}), finish, usage, int(time.time()))
+    resource = finished(
+        resource, to_output({"content": answer.answer}, resource["id"]), finish, usage, int(time.time())
+    )
     await store(db, one.user_id, one.run_id, one.request, one.input, resource)
     return resource
 

@@ -30,6 +30,11 @@ def read_items(value: object) -> list[dict[str, Any]]:
     return value
 
 
+def is_reference(item: Mapping[str, Any]) -> bool:
+    """Whether an item only names another one, by its id."""
+    return item.get("type") == "item_reference" or (not item.get("type") and "id" in item and "role" not in item)
+
+
 def with_ids(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items as they are stored: each with its type, a status and an id."""
     kinds = [str(item.get("type") or "message") for item in items]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from maas.http.request_input import RESPONSE_PREFIX as PREFIX
 
@@ -45,6 +45,17 @@ def run_of(name: object) -> UUID | None:
         return UUID(name.removeprefix(PREFIX))
     except ValueError:
         return None
+
+
+def item_id(kind: str, response: str, index: int) -> str:
+    """The id of an item of a response's output, by which `run_of_item` finds it again."""
+    return f"{kind}_{response.removeprefix(PREFIX)}_{index}"
+
+
+def run_of_item(name: object) -> UUID | None:
+    """The run in whose output an item is; None if its id is none of ours."""
+    parts = name.split("_") if isinstance(name, str) else []
+    return run_of(parts[1]) if len(parts) == 3 else None
 
 
 def new_resource(run_id: str, created_at: int, body: Mapping[str, Any], is_stored: bool) -> dict[str, Any]:
@@ -97,9 +108,13 @@ def failed(resource: Mapping[str, Any], code: str | None, message: str) -> dict[
     return {**resource, "status": "failed", "error": {"code": code or "server_error", "message": message}}
 
 
-def to_output(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The items of an assistant's message."""
-    items = []
+def to_output(message: Mapping[str, Any], response: str) -> list[dict[str, Any]]:
+    """The items of an assistant's message, in the response of this id."""
+    items: list[dict[str, Any]] = []
+
+    def new_id(kind: str) -> str:
+        return item_id(kind, response, len(items))
+
     if isinstance(thoughts := message.get("reasoning_content"), str) and thoughts:
         items.append(reasoning_item(new_id("rs"), thoughts))
     if isinstance(text := message.get("content"), str) and text:
@@ -139,10 +154,6 @@ def call_item(
         "name": name or "",
         "arguments": arguments or "",
     }
-
-
-def new_id(kind: str) -> str:
-    return f"{kind}_{uuid4().hex}"
 
 
 def to_usage(usage: Mapping[str, Any] | None) -> dict[str, Any] | None:

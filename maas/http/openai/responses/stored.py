@@ -12,7 +12,8 @@ from starlette.requests import Request
 
 from maas import queries
 from maas.http.openai.caller import bad_parameter
-from maas.http.openai.responses.resource import run_of
+from maas.http.openai.responses.items import is_reference
+from maas.http.openai.responses.resource import run_of, run_of_item
 from maas.http.request_input import read_id
 from maas.http.state import app_state
 from shared.db import Database
@@ -80,6 +81,25 @@ async def read_dialogue(db: Database, user_id: UUID, response_id: object) -> lis
     if rows[-1]["output"] is None:
         raise bad_parameter("previous_response_id: it is not finished", "previous_response_id")
     return [item for row in rows for item in (*row["input"], *(row["output"] or []))]
+
+
+async def resolve_references(db: Database, user_id: UUID, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The items, with what stored responses of this user put out in the place of references to it.
+
+    Raises MaasError('bad_parameter').
+    """
+    runs = {run for item in items if is_reference(item) and (run := run_of_item(item.get("id"))) is not None}
+    rows = await db.rows(queries.outputs_of_responses, user_id, list(runs)) if runs else []
+    stored = {item["id"]: item for row in rows for item in row["output"] or []}
+    resolved = []
+    for number, item in enumerate(items):
+        one = stored.get(str(item.get("id"))) if is_reference(item) else item
+        if one is None:
+            name = str(item.get("id"))[:80]
+            message = f"input[{number}]: there is no stored item {name!r} of this user; send the item itself"
+            raise bad_parameter(message, "input")
+        resolved.append(dict(one))
+    return resolved
 
 
 def _echoed(body: Mapping[str, Any]) -> dict[str, Any]:
