@@ -28,7 +28,7 @@ run: .venv/runtime ## Start everything: database, migrations, HTTP server, orche
 
 anthropic: .venv/anthropic ## Install the SDK of MAAS_MODEL=anthropic:...
 
-test: .venv/dev model-server ## Run the tests, and those of SQL again on an installed Postgres (PG_BIN=DIR)
+test: .venv/dev model-server .venv-frameworks/made ## Run the tests, and those of SQL again on an installed Postgres (PG_BIN=DIR)
 	@$(pytest)
 	@$(if $(PG_BIN),$(pytest) $(on_installed) --pg-bin "$(PG_BIN)",echo "Skipped: the SQL tests on an installed Postgres 15 or newer (none found; PG_BIN=DIR names one)")
 
@@ -82,10 +82,10 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
 	@$(compile) --extra dev --extra anthropic -c requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers -c requirements.lock pyproject.toml --output-file requirements-peers.lock
-	@set -e; for group in docs mutants; do $(compile) --group $$group --output-file requirements-$$group.lock; done
+	@set -e; for group in docs frameworks mutants; do $(compile) --group $$group --output-file requirements-$$group.lock; done
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers .venv-docs .venv-mutants out build *.egg-info clients/python/build clients/python/*.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-peers .venv-docs .venv-frameworks .venv-mutants out build *.egg-info clients/python/build clients/python/*.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
 	@rm -rf .import_linter_cache .hypothesis && find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
@@ -108,11 +108,11 @@ wrk:
 	@command -v wrk >/dev/null || [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null || { echo "Installing wrk"; \
 		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends wrk; } >/dev/null 2>&1 || true
 
-# What the engine is compared with, what builds the documents, and what changes modules, are installed in environments of their own.
-.venv-peers/made .venv-docs/made .venv-mutants/made: .venv-%/made: .venv/made requirements-%.lock
+# What the engine is compared with, what builds the documents, clients that tests run, and what changes modules, have environments of their own.
+.venv-peers/made .venv-docs/made .venv-frameworks/made .venv-mutants/made: .venv-%/made: .venv/made requirements-%.lock
 	@echo "Installing requirements-$*.lock into .venv-$*" && rm -rf .venv-$* && .venv/bin/python -m venv .venv-$*
-	@if .venv-$*/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements-$*.lock; \
-	then touch $@; else rm -rf .venv-$*; echo "Left out: requirements-$*.lock could not be installed"; fi
+	@if .venv-$*/bin/python -m pip -qq --disable-pip-version-check --no-input install --no-compile --require-hashes -r requirements-$*.lock; \
+	then touch $@; else rm -rf .venv-$*/* && touch .venv-$*/left-out; echo "Left out: requirements-$*.lock could not be installed"; fi
 
 # Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
 model-server: ; @tests/install.sh

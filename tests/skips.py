@@ -1,4 +1,7 @@
-"""In CI a skipped test is a failed one: what is not run is not known to work. Tests marked `live` are excepted."""
+"""In CI a skipped test is a failed one: what is not run is not known to work.
+
+Excepted are tests marked `live`, and those whose reason begins with NOT_TO_BE_HAD: what they need was tried to install.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import os
 
 import pytest
 
+NOT_TO_BE_HAD = "not to be had here"
 _skipped: dict[str, str] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and "live" not in report.keywords and not hasattr(report, "wasxfail"):
-        _skipped[report.nodeid] = _reason(report.longrepr)
+        reason = _reason(report.longrepr)
+        if not reason.removeprefix("Skipped: ").startswith(NOT_TO_BE_HAD):
+            _skipped[report.nodeid] = reason
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = tuple(f"requirements{name}.lock" for name in ("", "-dev", "-peers", "-docs", "-mutants"))
+LOCKS = tuple(f"requirements{name}.lock" for name in ("", "-dev", "-peers", "-docs", "-frameworks", "-mutants"))
 ADMINISTRATORS = ("shared/postgres/",)  # it sets up a server: it may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -163,8 +163,8 @@ def test_locks_satisfy_pyproject() -> None:
     project = whole["project"]
     extras = project["optional-dependencies"]
     optional = [*extras["dev"], *extras["anthropic"]]
-    groups = whole["dependency-groups"]
-    wanted = (project["dependencies"], optional, extras["peers"], groups["docs"], groups["mutants"])
+    groups = (whole["dependency-groups"][name] for name in ("docs", "frameworks", "mutants"))
+    wanted = (project["dependencies"], optional, extras["peers"], *groups)
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):

@@ -1,0 +1,50 @@
+"""LiteLLM: chat completions, whole and streamed, tools, and a response."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import litellm
+
+from tests.frameworks.cases import Target, serve
+
+litellm.suppress_debug_info = True
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather of a town.",
+        "parameters": {"type": "object", "properties": {"town": {"type": "string"}}, "required": ["town"]},
+    },
+}
+
+
+def complete(target: Target, messages: list[Any] | None = None, **more: Any) -> Any:
+    asked = messages or [{"role": "user", "content": target.text}]
+    return litellm.completion(f"openai/{target.model}", asked, api_base=target.url, api_key="none", **more)
+
+
+def chat(target: Target) -> object:
+    reply = complete(target)
+    return [reply.choices[0].message.content, reply.choices[0].finish_reason, reply.usage.total_tokens]
+
+
+def stream(target: Target) -> object:
+    return {"pieces": [one.choices[0].delta.content or "" for one in complete(target, stream=True)]}
+
+
+def tools(target: Target) -> object:
+    messages: list[Any] = [{"role": "user", "content": target.text}]
+    first = complete(target, messages, tools=[WEATHER]).choices[0].message
+    (call,) = first.tool_calls
+    messages += [first, {"role": "tool", "tool_call_id": call.id, "content": "snow"}]
+    last = complete(target, messages, tools=[WEATHER]).choices[0].message
+    return [call.function.name, call.function.arguments, last.content]
+
+
+def respond(target: Target) -> object:
+    reply = litellm.responses(input=target.text, model=f"openai/{target.model}", api_base=target.url, api_key="none")
+    return reply.output[0].content[0].text
+
+
+serve({"chat": chat, "stream": stream, "tools": tools, "responses": respond})
