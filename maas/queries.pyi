@@ -1727,6 +1727,11 @@ class ResponseRow(TypedDict):
 
 response: Query[ResponseRow, pg.uuid]
 
+class IsKeptForOthersRow(TypedDict):
+    coalesce: bool | Any
+
+is_kept_for_others: Value[bool, IsKeptForOthersRow, pg.uuid, pg.text]
+
 class OwnerOfResponseRow(TypedDict):
     user_id: UUID
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from shared.text import clean, is_blank
 
+MAX_ID_CHARS = 200
 MAX_KEPT_CHARS = 1_000_000  # of an answer; the client gets all of it
 FAILED = ("content_filter", "error", "failed", "cancelled", "queued", "in_progress")
 RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -16,7 +17,10 @@ CLIENT_CALLS = ("function_call", "custom_tool_call")
 
 @dataclass(slots=True)
 class ProviderReply:
-    """The first choice of a reply: its text, whether it calls tools, why it ended, and the tokens that were counted."""
+    """The first choice of a reply: its text, whether it calls tools, why it ended, and the tokens that were counted.
+
+    `response_id` is the id under which a provider may keep a response.
+    """
 
     text: str = ""
     has_calls: bool = False
@@ -25,6 +29,7 @@ class ProviderReply:
     tokens_out: int | None = None
     tokens_cached: int = 0
     calls: list[dict[str, Any]] = field(default_factory=list)
+    response_id: str | None = None
 
     def read(self, value: object) -> None:
         """Take what a whole reply or the next chunk says. Anything else is passed over."""
@@ -47,6 +52,8 @@ class ProviderReply:
 
     def _read_response(self, response: Mapping[str, Any]) -> None:
         self.text, self.finish = "", str(response.get("status"))[:40]
+        if isinstance(response_id := response.get("id"), str):
+            self.response_id = response_id[:MAX_ID_CHARS]
         for item in _maps(response["output"]):
             if item.get("type") == "message":
                 texts = (part.get("text") for part in _maps(item.get("content")) if part.get("type") == "output_text")

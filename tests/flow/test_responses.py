@@ -370,6 +370,16 @@ def test_a_provider_that_has_this_api_is_asked_by_it(
     ]
 
 
+def test_what_a_provider_keeps_is_continued_by_its_user_alone(native: OpenAI, provider: Provider, user: str) -> None:
+    first = native.responses.create(model=MODEL, input="A secret.", user=user)
+    native.responses.create(model=MODEL, input="Go on.", user=user, previous_response_id=first.id)
+    with pytest.raises(openai.BadRequestError) as raised:
+        native.responses.create(model=MODEL, input="Go on.", user=str(uuid4()), previous_response_id=first.id)
+    assert "no stored response" in raised.value.message and len(provider.sent) == 2
+    with pytest.raises(openai.NotFoundError):
+        native.responses.retrieve(first.id)
+
+
 def test_calls_of_a_provider_with_this_api_are_no_answer(
     native: OpenAI, provider: Provider, stack: Stack, user: str
 ) -> None:

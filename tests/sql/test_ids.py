@@ -267,6 +267,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "client_insert": (USER, "row security, or a program that is there for all; triggers check what the row names"),
     "client_look": (USER, "row security, or a program that is there for all"),
     "logs_of_exchange": (USER, "$1"),
+    "is_kept_for_others": (USER, "$1"),
     "conversation_party": (USER, "who asks: the caller compares"),
     "store_response": (USER, "$1"),
     "delete_response": (USER, "$1"),

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
+from maas import queries
 from maas.engine.spending import read_spending
 from maas.http.auth.authorize import hold_stream, principal_of
 from maas.http.openai import client_request_id, error_of_failed_run, openai_error_response
@@ -32,6 +33,7 @@ from maas.passthrough.replies import ProviderReply
 from maas.runs.run_watcher import KEEP_ALIVE_S
 from shared.db import Database
 from shared.errors import MaasError
+from shared.json import is_storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ async def pass_through(request: Request, model: ProviderModel, body: Mapping[str
 async def pass_response_through(request: Request, model: ProviderModel, body: Mapping[str, Any]) -> Response | None:
     """Send a request of the Responses API to its provider with memory in it; None if the provider lacks this API."""
     state, value = app_state(request), body["input"]
+    await _check_previous(request, body)
     items = [{"role": "user", "content": value}] if isinstance(value, str) else value
     call = await _open(request, model, body, items, RESPONSES)
     response = await _respond(request, call, state)
@@ -79,6 +82,17 @@ async def pass_response_through(request: Request, model: ProviderModel, body: Ma
         state.passthrough.lacks_responses(model)
         return None
     return response
+
+
+async def _check_previous(request: Request, body: Mapping[str, Any]) -> None:
+    """Refuse to continue a response that the provider keeps for another user."""
+    previous = body.get("previous_response_id")
+    if not isinstance(previous, str) or not is_storable(previous):
+        return
+    user_id = await resolve_caller(request, read_caller(request, body))
+    if await app_state(request).db.value(queries.is_kept_for_others, user_id, previous):
+        message = f"previous_response_id: there is no stored response {previous[:80]!r} of this user"
+        raise bad_parameter(message, "previous_response_id")
 
 
 async def _open(
@@ -167,7 +181,11 @@ async def _store(
     status = (failure.details or {}).get("status") if failure is not None else None
     if endpoint == RESPONSES.endpoint and status and is_missing_endpoint(status, str(failure).encode()):
         return {}
-    return await exchange.store(db, reply, failure)
+    stored = await exchange.store(db, reply, failure)
+    if endpoint == RESPONSES.endpoint and failure is None and reply.response_id is not None:
+        kept = {"id": reply.response_id}
+        await db.value(queries.store_response, exchange.user_id, exchange.id, None, {"kept_by": "provider"}, [], kept)
+    return stored
 
 
 async def _recall(
