@@ -53,7 +53,7 @@ language sql immutable as $$
       'knowledge_embeddings', 'responses',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
       'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
-    ('maas_server', asked || ', source, caller, client_context)', array['pipeline_runs']),
+    ('maas_server', asked || ', source, caller, client_context, replaces)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']),
     ('maas_server', 'delete', array['attachments']),
 
