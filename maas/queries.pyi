@@ -418,6 +418,44 @@ drawing_of_run: Value[UUID, DrawingOfRunRow, pg.uuid]
 
 keep_drawing: Value[UUID, Never, pg.uuid, pg.text, pg.int4, pg.int4, pg.bytea]
 
+# client_memories.sql
+
+class ClientMemoriesRow(TypedDict):
+    id: UUID | Any
+    client: Any
+    created_at: datetime | Any
+    updated_at: datetime | Any
+
+client_memories: Query[ClientMemoriesRow, pg.uuid, pg.int8]
+
+class ClientMemoryTextsRow(TypedDict):
+    asked: UUID | Any
+    id: UUID | Any
+    memory: str | Any
+    client: Any
+    created_at: datetime | Any
+    updated_at: datetime | Any
+
+client_memory_texts: Query[ClientMemoryTextsRow, pg.uuid, pg.array[pg.uuid]]
+
+class ClientMemoryVersionsRow(TypedDict):
+    id: UUID | Any
+    memory: str | Any
+    created_at: datetime | Any
+    place: int | Any
+
+client_memory_versions: Query[ClientMemoryVersionsRow, pg.uuid, pg.uuid]
+
+set_client_metadata: Value[bool, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+class UserNamesRow(TypedDict):
+    name: str
+    user_id: UUID
+    created_at: datetime
+    total: int | Any
+
+user_names: Query[UserNamesRow, pg.uuid, pg.text, pg.int8, pg.int8]
+
 # clients.sql
 
 client_insert: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.uuid, pg.text, pg.text, pg.array[pg.text]]

@@ -32,6 +32,10 @@ MORE: dict[str, dict[str, Any]] = {
     "post_response": {"model": "mentor", "input": "hello", "background": True},  # which waits for nobody
     "post_embeddings": {"model": "maas", "input": "hello"},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
+    "post_mem0_memories": {"messages": SAID},
+    "put_mem0_memory": {"text": "I like coffee."},
+    "put_mem0_batch": {"memories": []},
+    "delete_mem0_batch": {"memories": []},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
     "post_telegram_chat": {"message": "hello", "assistant": "mentor"},
@@ -47,6 +51,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
 }
+PLACES = (("model", "mentor"), ("chat", "tea"), ("role", "Mentor"), ("entity_type", "user"), ("entity", "nobody"))
 FACT = """
 insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)
 select user_id, content, 'user', 'likes:tea', 'preference', 'user', occurred_at, known_at, array[id], 'rule'
@@ -99,7 +104,7 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
     elif route.body is not None:
         options["json"] = {name: _value(field) for name, field in _required(route.body) if name not in more} | more
     path = route.path.replace("{id}", str(thing))
-    for name, value in (("model", "mentor"), ("chat", "tea"), ("role", "Mentor")):
+    for name, value in PLACES:
         path = path.replace(f"{{{name}}}", value)
     with stack.client.stream(route.method, path, **options) as reply:
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")

@@ -83,7 +83,7 @@ class Endpoint:
             raise HTTPException(405, headers={"Allow": ", ".join(self._routes)})
         async with AsyncExitStack() as stack:
             request.state.until_sent = stack
-            await authorize(request, route.scope, route.resource)
+            await authorize(request, route.scope, route.resource, names_users=route.names_users)
             response = await route.handler(request)
             await response(scope, receive, send)
 
@@ -127,7 +127,7 @@ class ResponseHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(("/v1/", "/api/", "/auth/")):
+                if scope["path"].startswith(("/v1/", "/api/", "/auth/", "/mem0/")):
                     headers.setdefault("cache-control", "no-store")
                 headers["x-request-id"] = request_id
             await send(message)
@@ -276,8 +276,11 @@ def create_app(
     paths = dict.fromkeys(route.path for route in served)
     routes = [
         *(
-            # The name of a chat is any text, also one with slashes.
-            routing.Route(path.replace("{chat}", "{chat:path}"), Endpoint(one for one in served if one.path == path))
+            # The name of a chat or a user is any text, also one with slashes.
+            routing.Route(
+                path.replace("{chat}", "{chat:path}").replace("{entity}", "{entity:path}"),
+                Endpoint(one for one in served if one.path == path),
+            )
             for path in paths
         ),
         routing.Mount("/docs/static", StaticFiles(directory=swagger_ui_files())),

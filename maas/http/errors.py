@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from maas import queries
+from maas.http.mem0 import in_mem0_format
 from maas.http.openai import in_openai_format
 from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
@@ -152,4 +153,4 @@ _HANDLERS: dict[Any, Any] = {
     ClientDisconnect: on_client_disconnect,
     Exception: on_bug,
 }
-HANDLERS = {kind: in_sign_in_format(in_openai_format(handler)) for kind, handler in _HANDLERS.items()}
+HANDLERS = {kind: in_mem0_format(in_sign_in_format(in_openai_format(handler))) for kind, handler in _HANDLERS.items()}

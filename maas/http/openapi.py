@@ -44,6 +44,7 @@ TAGS = {
     "responses": "OpenAI's Responses API, with memory.",
     "embeddings": "OpenAI's embeddings.",
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
+    "mem0": "The API of mem0's SDKs: their base URL is /mem0.",
     "models": "The assistants, as models of OpenAI's API.",
     "admin": "What administrators of all users see and change.",
     "caller": "The rights of a key or token.",
@@ -90,6 +91,8 @@ PATH_PARAMETERS = {
     "chat": "The `id` of a chat of useChat.",
     "role": "The role of a prompt.",
     "key": "The id of a key.",
+    "entity_type": "user: nothing else can be deleted.",
+    "entity": "The name of a user.",
     "document": "The id of a document of everybody's.",
 }
 REMEMBER = {
@@ -141,6 +144,10 @@ RESPONSE_HEADERS: dict[str, dict[str, Any]] = {
 }
 UI_HEADER = {"X-Vercel-AI-UI-Message-Stream": {"description": "v1", "schema": TEXT_SCHEMA}}
 RESPONSE_HEADERS |= {"post_ui_chat": UI_HEADER, "get_ui_stream": UI_HEADER}
+IGNORED_HEADER = {"X-MaaS-Ignored": RESPONSE_HEADERS["post_chat_completion"]["X-MaaS-Ignored"]}
+RESPONSE_HEADERS |= dict.fromkeys(
+    ("post_mem0_memories", "post_mem0_search", "post_mem0_list", "put_mem0_memory", "put_mem0_batch"), IGNORED_HEADER
+)
 OTHER_STATUSES = {
     "get_events": {204: "The run is finished and has no event after the given one."},
     "get_ui_stream": {204: "The chat waits for no answer."},
@@ -218,6 +225,8 @@ def _operation(route: Route, is_authenticated: bool) -> dict[str, Any]:
 def _tag(path: str) -> str:
     if path.startswith("/auth/"):
         return "auth"
+    if path.startswith("/mem0/"):
+        return "mem0"
     return path.split("/")[2] if path.startswith(("/v1/", "/api/")) else "operations"
 
 
@@ -233,7 +242,7 @@ def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
         for name in re.findall(r"\{(\w+)\}", route.path)
     ]
     for name, (schema, text) in (route.query or {}).items():
-        example = {"example": EXAMPLE_USER} if name == "user_id" else {}
+        example = {"example": EXAMPLE_USER} if name == "user_id" and not route.names_users else {}
         has_default = is_authenticated and name == "user_id"  # the user that the principal is bound to
         parameters.append(
             {

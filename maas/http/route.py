@@ -37,6 +37,7 @@ class Route:
     sent. `errors` are the statuses that a client must expect beside those of every route. `error_schema` is the shape
     of errors where it differs from ours. `accepted` is the body of 202 where the route may not wait for the end.
     `headers` are headers of the request, and `event` the JSON schema of one event of a stream. `example` is a body.
+    With `names_users` the query parameter `user_id` is a name, which the handler looks up.
     """
 
     method: str
@@ -56,6 +57,7 @@ class Route:
     headers: tuple[dict[str, Any], ...] = ()
     event: dict[str, Any] | None = None
     example: dict[str, Any] | None = None
+    names_users: bool = False
 
     @property
     def resource(self) -> Resource | None:

@@ -8,13 +8,14 @@ begin
   run_id := gen_random_uuid();
   with turns as (
     select t.*, row_number() over () as n from jsonb_to_recordset(p_turns) as t(
-      role text, content text, at timestamptz, speaker text, conversation text, external_id text)
+      role text, content text, at timestamptz, speaker text, conversation text, external_id text, client jsonb)
   ), added_logs as (
     insert into maas.raw_logs (user_id, run_id, turn_no, message_type, content, speaker, conversation, external_id,
       metadata, occurred_at, known_at, origins)
     select p_user, run_id, t.n, case t.role when 'assistant' then 'assistant_response' else 'user_query' end, t.content,
       t.speaker, maas.maas_import_conversation(t.conversation, t.at, t.external_id), t.external_id,
-      jsonb_build_object('request_id', run_id, 'timestamp', coalesce(t.at, now()), 'source', p_source),
+      jsonb_build_object('request_id', run_id, 'timestamp', coalesce(t.at, now()), 'source', p_source)
+        || case when t.client is null then '{}' else jsonb_build_object('client', t.client) end,
       coalesce(t.at, now()), coalesce(t.at, now()),
       case when p_source = 'import' then '[{"kind": "import", "name": "messages"}]' else '[]' end::jsonb
     from turns t order by t.n
@@ -34,8 +35,8 @@ begin
 end
 $$;
 comment on function maas.maas_import is
-  'Logs messages {role, content, at, speaker, conversation, external_id} once, '
-  'and inserts one run that summarises them';
+  'Logs messages {role, content, at, speaker, conversation, external_id, client} once, '
+  'client as metadata->client, and inserts one run that summarises them';
 
 create or replace function maas.maas_remember(p_user uuid, p_turns jsonb, p_source text default 'api')
 returns table (run_id uuid, log_ids uuid[])
@@ -70,3 +71,14 @@ returns text language sql stable as $$
 $$;
 comment on function maas.maas_import_conversation is
   'The conversation of an imported message; stable across repetitions for a message with an external id';
+
+create or replace function maas.maas_set_client_metadata(p_user uuid, p_log uuid, p_metadata jsonb)
+returns boolean language sql security definer set search_path = pg_catalog, pg_temp as $$
+  with changed as (
+    update maas.raw_logs l set metadata = coalesce(l.metadata, '{}') || jsonb_build_object('client',
+      coalesce(l.metadata->'client', '{}') || jsonb_build_object('metadata', p_metadata))
+    where l.id = p_log and l.user_id = p_user returning 1)
+  select exists (select from changed)
+$$;
+comment on function maas.maas_set_client_metadata is
+  'Replaces the metadata that a client gave a message; false: this user has no such message';

@@ -122,7 +122,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents', 'maas_mark_document',
       'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import',
       'maas_remember', 'maas_correct', 'maas_decide_fact', 'maas_correct_fact', 'maas_merge_fact_names', 'maas_erase',
-      'maas_forget', 'maas_memories_from', 'maas_answers_from',
+      'maas_forget', 'maas_memories_from', 'maas_answers_from', 'maas_set_client_metadata',
       'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit',
       'maas_create_conversation', 'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action',
       'maas_decide_action', 'maas_press_button', 'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key',

@@ -187,7 +187,8 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
         nothing = {204} if route.handler is get_ui_stream else set()  # no question was asked
         missing = (
             {404}
-            if "{key}" in route.path or "{document}" in route.path or route.path.endswith(("/try", "/reset"))
+            if any(name in route.path for name in ("{key}", "{document}", "{entity}"))
+            or route.path.endswith(("/try", "/reset"))
             else set()
         )
         if route.path.startswith("/v1/admin/") and name != "root":

@@ -54,6 +54,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_write_audit": (USER, "only adds a line to the audit; the server says who acts"),
     "maas_press_button": (USER, "the run is p_user's; the key of the press holds its id, and none but it may set it"),
     "maas_remember": (USER, "as maas_import"),
+    "maas_set_client_metadata": (USER, "the message is p_user's"),
     "maas_restore": (USER, "ids are made p_user's own, rows that name another's are refused"),
     "maas_finish_restore": (USER, "words, records, messages and notes of p_user"),
     "maas_telegram_follow": (USER, "the run is p_user's"),
@@ -225,6 +226,7 @@ OF_USER = {
     "export_tool_messages": 1, "export_notes": 1,
     "export_attachments": 1, "export_actions": 1, "export_runs": 1, "repeated_run": 1, "turns_of_words": 1,
     "candidates": 1, "search_facts": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
+    "client_memories": 1, "client_memory_texts": 1, "client_memory_versions": 1, "set_client_metadata": 1,
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "add_usage": 1, "insert_call": 1, "action": 2, "forget": 2, "memories_from": 1, "answers_from": 1,
     "list_runs": 1, "insert_task": 1, "own_account": 1,
@@ -311,7 +313,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "note_read", "open_domains", "run_account", "active_agent", "name_agent", "next_step", "end_step", "task_steps",
     )},
     **{name: (ALL, "administrators of all users") for name in (
-        "admin_audit", "admin_memories", "admin_users", "set_admin", "create_key", "insert_trial",
+        "admin_audit", "admin_memories", "admin_users", "user_names", "set_admin", "create_key", "insert_trial",
     )},
     "secret_times": (ALL, "the users who are connected"),
     **{name: (ALL, "commands of operators") for name in (

@@ -26,6 +26,7 @@ Scope = Literal["open", "ask", "read", "erase", "metrics", "admin"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 MAX_CREDENTIAL_CHARS = 16_384
+MEM0_PATH = "/mem0/"
 CACHE_TTL_S = 1.0
 MAX_CACHE_ENTRIES = 10_000
 TOUCH_INTERVAL_S = 60.0  # between two writes of when a key was last used
@@ -104,9 +105,10 @@ class TokenVerifier(Protocol):
 
 
 def read_credential(request: Request) -> str:
-    """Return the key or token of a request. Raises Unauthenticated."""
+    """Return the key or token of a request; mem0's SDKs send it as `Token`. Raises Unauthenticated."""
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    schemes = ("bearer", "token") if request.url.path.startswith(MEM0_PATH) else ("bearer",)
+    if scheme.lower() not in schemes:
         credential = request.headers.get("x-api-key", "")
     credential = credential.strip()
     if not credential:

@@ -24,9 +24,12 @@ EVERYBODY = UUID(int=0)  # the owner of documents that all users may read
 log = structlog.get_logger()
 
 
-async def authorize(request: Request, scope: Scope, resource: Resource | None = None) -> None:
+async def authorize(
+    request: Request, scope: Scope, resource: Resource | None = None, *, names_users: bool = False
+) -> None:
     """Authenticate the request and check its scope, its rate, the owner of its path id and the user of its query.
 
+    With `names_users` the query has a name instead of the id of a user, and the handler checks it.
     Raises MaasError: unauthenticated, share_used, rate_limited, forbidden, not_found, bad_parameter.
     """
     if scope == "open":
@@ -40,7 +43,7 @@ async def authorize(request: Request, scope: Scope, resource: Resource | None = 
         await note_user(request, principal.user_id)
     if resource is not None:
         await _check_owner(request, resource)
-    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    user_id: UUID | None = None if names_users else read_parameter(request, "user_id", UUID)
     if user_id is not None:
         await check_user(request, user_id)
 

@@ -119,7 +119,8 @@ async def import_batch(db: Database | Transaction, user_id: UUID, batch: RowBatc
 async def remember(db: Database, user_id: UUID, messages: Sequence[dict[str, Any]]) -> tuple[UUID, list[UUID]]:
     """Add messages {role, content, at, speaker, conversation, external_id}; return the id of their run, and their ids.
 
-    A message whose external_id is known is not added again; the id returned for it is that of the existing one.
+    `client` of a message, a JSON object, is kept beside it; client_memories reads it. A message whose external_id is
+    known is not added again; the id returned for it is that of the existing one.
     """
     row = await db.row(queries.remember, user_id, messages)
     assert row is not None

@@ -1,0 +1,43 @@
+"""/mem0: the API of mem0's SDKs over memory. Errors have the shape that they read: {"detail", "code"}."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from maas.http.auth import MEM0_PATH
+from maas.http.schemas import Schema
+
+UNSUPPORTED_HINT = "MaaS does not serve this part of mem0's API; docs/mem0.md lists what it does"
+Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
+
+
+class Mem0Error(Schema):
+    detail: str = Field(description="What is wrong, and what to do.")
+    code: str
+
+
+def in_mem0_format(handler: Handler) -> Handler:
+    """Wrap an error handler so that errors below MEM0_PATH have mem0's shape; what is malformed or invalid is 400."""
+
+    async def handle(request: Request, error: Exception) -> JSONResponse:
+        response = await handler(request, error)
+        return _translate(request, response) if request.url.path.startswith(MEM0_PATH) else response
+
+    return handle
+
+
+def _translate(request: Request, response: JSONResponse) -> JSONResponse:
+    if not response.body:
+        return response
+    error: dict[str, Any] = json.loads(bytes(response.body))["error"]
+    has_route = "route" in request.scope
+    detail = error["message"] if has_route or response.status_code != 404 else UNSUPPORTED_HINT
+    status = 400 if response.status_code == 422 else response.status_code
+    headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+    return JSONResponse(Mem0Error(detail=detail, code=error["code"]).model_dump(), status, headers=headers)
