@@ -62,6 +62,18 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
         "name": "handbook.md",
         "text": "# Keys\n\nThe keys are kept at the reception.",
     },
+    "Mem0Add": {
+        "messages": [{"role": "user", "content": "I play the cello."}],
+        "user_id": "alma@example.org",
+        "metadata": {"topic": "music"},
+    },
+    "Mem0Search": {
+        "query": "What does Alma play?",
+        "filters": {"AND": [{"user_id": "alma@example.org"}, {"metadata": {"topic": "music"}}]},
+        "top_k": 5,
+    },
+    "Mem0List": {"filters": {"user_id": "alma@example.org"}},
+    "Mem0Update": {"text": "I play the viola.", "metadata": {"topic": "music"}},
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }
 

@@ -52,7 +52,7 @@ async def delete_mem0_entity(request: Request) -> Response:
         message = (
             f"only users can be deleted, not {kind[:40]!r}: delete_all(user_id=..., agent_id=...) deletes memories"
         )
-        raise MaasError("bad_parameter", message)
+        raise MaasError("not_found", message)
     owner = await find_owner(request, name)
     if owner is None:
         raise MaasError("not_found", f"there is no user {name[:80]!r}")

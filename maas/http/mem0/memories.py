@@ -39,7 +39,7 @@ from maas.http.mem0.schemas import (
     Mem0Version,
 )
 from maas.http.openai.request import ignored_header
-from maas.http.request_input import read_id, read_json, read_parameter, validate
+from maas.http.request_input import read_id, read_json, read_parameter, to_storable_text, validate
 from maas.http.schemas import MessageText, Schema, json_response
 from maas.http.state import AppState, app_state
 from maas.memory.client_memories import (
@@ -194,7 +194,7 @@ async def delete_mem0_memories(request: Request) -> Response:
     if unknown := sorted(set(request.query_params) - set(allowed)):
         message = f"{unknown[0][:40]}: is no parameter here; there are {', '.join(allowed)}, and nothing was deleted"
         raise MaasError("bad_parameter", message)
-    named = {name: text for name in allowed if (text := read_parameter(request, name, str)) is not None}
+    named = {name: text for name in allowed if (text := read_parameter(request, name, to_storable_text)) is not None}
     if not named:
         raise MaasError("bad_parameter", "user_id: is required; nothing was deleted")
     owner = await find_owner(request, named.pop("user_id", None))

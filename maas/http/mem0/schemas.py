@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, ConfigDict, Field, Strict, WithJsonSchema
 
-from maas.http.schemas import NUMBER, Integer, JsonObject, Name, QueryText, Schema, only_field
-from maas.memory.dates import to_utc
+from maas.http.schemas import NUMBER, JsonObject, Name, QueryText, Schema, only_field
 from shared.json import is_too_deep
 from shared.text import clean
 
@@ -32,16 +31,9 @@ def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _check_seconds(value: float) -> float:
-    try:
-        to_utc(datetime.fromtimestamp(value, UTC))
-    except (ValueError, OverflowError, OSError) as error:
-        raise ValueError("must be seconds since 1970, within the years that a calendar has") from error
-    return value
-
-
 Metadata = Annotated[JsonObject, AfterValidator(_check_metadata)]
-Seconds = Annotated[float, NUMBER, AfterValidator(_check_seconds)]
+Seconds = Annotated[float, Field(ge=-62_104_060_800, lt=253_370_764_800), NUMBER]  # the years 2 to 9998
+TopK = Annotated[int, Field(ge=1, le=MAX_TOP_K), NUMBER]
 IsoTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 Flag = Annotated[bool, Strict()]
 
@@ -83,7 +75,7 @@ class Mem0Search(Mem0Request):
     query: QueryText
     user_id: Name | None = Field(None, description="The user by name, any text; or by `filters`.")
     filters: dict[str, Any] | None = Field(None, description="AND, OR, NOT over ids, times and metadata.")
-    top_k: Integer | None = Field(None, ge=1, le=MAX_TOP_K, description="By default 10.")
+    top_k: TopK | None = Field(None, description="By default 10.")
     threshold: Annotated[float, NUMBER] | None = Field(None, description="Only memories with at least this score.")
     latest_only: Flag | None = Field(None, description="A memory always reads as its latest version.")
     facts: Flag | None = Field(None, description="Return first the facts, at most three, that fit the query.")
