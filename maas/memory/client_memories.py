@@ -19,6 +19,7 @@ from maas.memory.erase import forget_memory
 from shared.db import Database
 from shared.errors import MaasError
 
+ENTITIES = ("agent_id", "app_id", "run_id")
 MAX_LISTED = 5000  # of the newest memories of a user, among which a list filters
 MAX_FORGOTTEN = 2000  # by one call
 FORGET_WAIT_S = 5.0  # for the runs that still archive what is to be forgotten
@@ -41,9 +42,11 @@ class ClientMemory:
 
     @classmethod
     def from_row(cls, row: queries.ClientMemoriesRow | queries.ClientMemoryTextsRow) -> ClientMemory:
-        client = row["client"] if isinstance(row["client"], dict) else {}
-        entities = {name: value for name, value in client.items() if name != "metadata"}
-        return cls(row["id"], row["created_at"], row["updated_at"], entities, client.get("metadata"))
+        client = row["client"] if isinstance(row["client"], dict) else {}  # an import may bring any JSON
+        entities = {name: value for name in ENTITIES if isinstance(value := client.get(name), str)}
+        metadata = client.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else None
+        return cls(row["id"], row["created_at"], row["updated_at"], entities, metadata)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,12 @@ comment on function maas.maas_import_conversation is
 create or replace function maas.maas_set_client_metadata(p_user uuid, p_log uuid, p_metadata jsonb)
 returns boolean language sql security definer set search_path = pg_catalog, pg_temp as $$
   with changed as (
-    update maas.raw_logs l set metadata = coalesce(l.metadata, '{}') || jsonb_build_object('client',
-      coalesce(l.metadata->'client', '{}') || jsonb_build_object('metadata', p_metadata))
+    update maas.raw_logs l
+    -- an import may bring any JSON
+    set metadata = case jsonb_typeof(l.metadata) when 'object' then l.metadata else '{}' end
+      || jsonb_build_object('client',
+        case jsonb_typeof(l.metadata->'client') when 'object' then l.metadata->'client' else '{}' end
+        || jsonb_build_object('metadata', p_metadata))
     where l.id = p_log and l.user_id = p_user returning 1)
   select exists (select from changed)
 $$;

@@ -397,6 +397,41 @@ def test_metadata_is_not_nested_without_end(sdk: SDK, name: str) -> None:
     assert refusal(sdk.send("POST", "/v3/memories/add/", json=body))[0] == 400
 
 
+def test_an_export_takes_ids_and_metadata_along(stack: Stack, root: SDK, name: str) -> None:
+    root.add("I like tea.", user_id=name, run_id="s", metadata={"topic": "drinks"})
+    key = {"authorization": f"Bearer {new_key(stack, ('admin',))}"}
+    first, second = (
+        stack.client.post("/v1/users", json={"external_id": one}, headers=key).json()["user_id"]
+        for one in (name, f"{name}2")
+    )
+    export = stack.client.get(f"/v1/users/{first}/export", headers=key).content
+    lines = {"content-type": "application/x-ndjson"}
+    imported = stack.client.post(f"/v1/users/{second}/import", content=export, headers=key | lines)
+    assert imported.status_code == 202, imported.text
+    (known,) = root.get_all({"user_id": f"{name}2"})["results"]
+    assert (known["memory"], known["run_id"], known["metadata"]) == ("I like tea.", "s", {"topic": "drinks"})
+
+
+@pytest.mark.parametrize("client", ['{"agent_id": 7, "metadata": ["x"], "run_id": "s"}', '"x"', "null"])
+def test_what_an_import_brings_is_no_surprise(stack: Stack, sdk: SDK, name: str, client: str) -> None:
+    """An export may be edited before it is imported."""
+    (added,) = sdk.add("I like tea.", user_id=name, metadata={"topic": "drinks"})
+    stack.rows("update raw_logs set metadata = jsonb_build_object('client', %s::jsonb) where id = %s",
+               client, added["id"])  # fmt: skip
+    (known,) = sdk.get_all({"user_id": name})["results"]
+    assert (known["agent_id"], known["metadata"]) == (None, None)
+    assert known["run_id"] == ("s" if "run_id" in client else None)
+
+
+@pytest.mark.parametrize("client", ["null", '"x"'])
+def test_metadata_replace_what_is_no_object(stack: Stack, sdk: SDK, name: str, client: str) -> None:
+    (added,) = sdk.add("I like tea.", user_id=name)
+    stack.rows("update raw_logs set metadata = jsonb_build_object('client', %s::jsonb) where id = %s",
+               client, added["id"])  # fmt: skip
+    sdk.read("PUT", f"/v1/memories/{added['id']}/", json={"metadata": {"topic": "drinks"}})
+    assert sdk.get(added["id"])["metadata"] == {"topic": "drinks"}
+
+
 def test_what_is_not_served_says_so(sdk: SDK) -> None:
     status, detail = refusal(sdk.send("POST", "/v1/exports/", json={"schema": "x"}))
     assert status == 404 and "mem0.md" in detail

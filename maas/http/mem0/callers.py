@@ -11,11 +11,11 @@ from starlette.requests import Request
 
 from maas import queries
 from maas.http.auth.authorize import note_user, principal_of, serves
-from maas.http.mem0.filters import ANY, ENTITIES
+from maas.http.mem0.filters import ANY
 from maas.http.mem0.schemas import Mem0Memory
 from maas.http.state import app_state
 from maas.http.users import find_user_by_name, resolve_user
-from maas.memory.client_memories import ClientMemory, ClientMemoryText, read_client_memories
+from maas.memory.client_memories import ENTITIES, ClientMemory, ClientMemoryText, read_client_memories
 from maas.memory.summaries import read_memory
 from shared.errors import MaasError
 

@@ -11,10 +11,9 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from maas.http.request_input import in_zone, to_time
-from maas.memory.client_memories import ClientMemory
+from maas.memory.client_memories import ENTITIES, ClientMemory
 from shared.errors import MaasError
 
-ENTITIES = ("agent_id", "app_id", "run_id")
 TIMES = ("created_at", "updated_at")
 LOGIC = ("AND", "OR", "NOT")
 MAX_DEPTH = 10

@@ -22,7 +22,7 @@ from maas.http.mem0.callers import (
     read_own_messages,
     to_memory,
 )
-from maas.http.mem0.filters import ENTITIES, Filters, parse_filters
+from maas.http.mem0.filters import Filters, parse_filters
 from maas.http.mem0.schemas import (
     MAX_PAGE_SIZE,
     Mem0Add,
@@ -43,6 +43,7 @@ from maas.http.request_input import read_id, read_json, read_parameter, to_stora
 from maas.http.schemas import MessageText, Schema, json_response
 from maas.http.state import AppState, app_state
 from maas.memory.client_memories import (
+    ENTITIES,
     MAX_FORGOTTEN,
     ClientMemory,
     ClientMemoryText,
