@@ -107,7 +107,7 @@ class TokenVerifier(Protocol):
 def read_credential(request: Request) -> str:
     """Return the key or token of a request; mem0's SDKs send it as `Token`. Raises Unauthenticated."""
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
-    schemes = ("bearer", "token") if request.url.path.startswith(MEM0_PATH) else ("bearer",)
+    schemes = ("bearer", "token") if request.scope.get("path", "").startswith(MEM0_PATH) else ("bearer",)
     if scheme.lower() not in schemes:
         credential = request.headers.get("x-api-key", "")
     credential = credential.strip()
