@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,13 @@ class Answer:
     status: int
     headers: dict[str, str]
     body: str
+
+
+def error_of(body: str) -> dict[str, Any]:
+    """The error in the body of a reply, `code` and `message`; those of /mem0 have a shape of their own."""
+    value = json.loads(body)
+    error: dict[str, Any] = value.get("error") or {"code": value["code"], "message": value["detail"]}
+    return error
 
 
 def user_field(route: Route) -> str | None:

@@ -42,7 +42,7 @@ OTHERS = {
     "erase": ("ask", "read", "metrics"),
 }
 KEY_SCOPES = {"erase": "admin"}  # which keys need where people who have signed in have more
-USER_RATE = 150
+USER_RATE = 300
 SIGN_IN = {f"/auth/v1/{name}" for name in ("signup", "token", "verify", "user", "logout", "settings", "health")}
 OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs"} | SIGN_IN
 WRONG = f"maas_{'0' * 12}_{'0' * 64}"

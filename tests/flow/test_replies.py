@@ -16,7 +16,7 @@ from maas.http.route import Route
 from maas.http.routes import all_routes
 from maas.settings import load_settings
 from shared.errors import MaasError
-from tests.http_calls import call
+from tests.http_calls import call, error_of
 from tests.pictures import picture
 from tests.polling import poll
 from tests.stack import NOBODY, Stack
@@ -180,8 +180,7 @@ def test_a_page_from_elsewhere_opens_nothing(stack: Stack, route: Route) -> None
     before = stack.rows(counted)
     for headers in FOREIGN:
         answer = call(stack, route, uuid4(), NOBODY, **headers)
-        said = json.loads(answer.body)["error"]
-        assert answer.status == 403 and "MAAS_CORS_ORIGINS" in said["message"], (headers, answer)
+        assert answer.status == 403 and "MAAS_CORS_ORIGINS" in error_of(answer.body)["message"], (headers, answer)
         assert answer.headers.get("access-control-allow-origin") is None
     assert stack.rows(counted) == before
 
