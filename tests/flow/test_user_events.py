@@ -105,6 +105,9 @@ def test_every_event_is_a_place_to_go_on_from(bare: Stack, engine: Engine, user:
     everything = together + events_of_single
     assert len({one.id for one in everything}) == len({one.data["request_id"] for one in everything}) == 8
     last = insert(engine.connection, user, "the last")
+    other = uuid4()
+    with followed(bare, other) as others:  # once it tells of this one, the server has heard of all that came before
+        take(others, insert(engine.connection, other, "of somebody else"), "NEW")
     for number, event in enumerate(everything, 1):
         with followed(bare, user, event.id) as events:
             rest = take(events, last, "NEW")
