@@ -77,7 +77,7 @@ def test_files_that_name_what_is_of_others_touch_nothing_of_it(
     stack: Stack, orchestrator: Process, residents: list[Resident]
 ) -> None:
     """The last test here: it stops the orchestrator and starts another."""
-    planted = plant(stack, orchestrator, residents, 60, seed=1)
+    planted = plant(stack, orchestrator, residents, 100, seed=1)
     assert planted.findings == []
     assert planted.holds
     assert len({name for name, _ in planted.files}) == 8
