@@ -6,12 +6,15 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from openai import DefaultHttpxClient, OpenAI
 from werkzeug import Request, Response
 
 from tests.http_server import HTTPServer
+from tests.stack import Stack
 
 Json = dict[str, Any]
 USAGE = {"prompt_tokens": 40, "completion_tokens": 7, "total_tokens": 47}
@@ -38,6 +41,13 @@ def called(name: str, arguments: str, call_id: str = "call_1") -> Json:
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
+@contextmanager
+def openai_client(stack: Stack) -> Iterator[OpenAI]:
+    """The official client of a server without access control, which repeats no request."""
+    with DefaultHttpxClient(trust_env=False, verify=False) as http:
+        yield OpenAI(base_url=f"http://127.0.0.1:{stack.port}/v1", api_key="none", http_client=http, max_retries=0)
+
+
 @dataclass
 class Provider:
     """`answer` makes the message of each reply, or a whole Response; `sent` are the bodies, `headers` their headers.
@@ -61,6 +71,16 @@ class Provider:
     @property
     def url(self) -> str:
         return self.http.url_for("/v1")
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings with which a stack uses it, also as the model of assistants."""
+        return {
+            "OPENAI_BASE_URL": self.url,
+            "OPENAI_API_KEY": "sk-test-key-1234567890",
+            "MAAS_RESPONDER_MODEL": "openai:responder",
+            "MAAS_MODEL_PROFILE": "cloud",
+        }
 
     def reset(self) -> None:
         """Forget what was sent, and answer as at first."""

@@ -60,23 +60,22 @@ class Head:
 
 @dataclass(slots=True, eq=False)
 class ProviderCall:
-    """A call that runs or has just ended. `notes` are what MaaS adds to the reply: the member `maas`."""
+    """A call that runs or has just ended. `notes` are what MaaS adds to the reply: the member `maas`.
+
+    `is_left`: whoever waited for it has gone without having read the reply to its end.
+    """
 
     notes: Mapping[str, Any]
     head: asyncio.Future[Head]
     pieces: list[bytes] = field(default_factory=list)
     is_done: bool = False
+    is_left: bool = False
     ended_at: float = 0.0
     _followers: int = 0
     _was_read: bool = False
     _change: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
     _expiry: asyncio.TimerHandle | None = None
-
-    @property
-    def is_left(self) -> bool:
-        """Whether nobody waits for it, and nobody has read its reply to the end."""
-        return self._followers == 0 and not self._was_read
 
     def start(self, run: Awaitable[None]) -> None:
         """Make the call in a task of its own."""
@@ -118,11 +117,13 @@ class ProviderCall:
 
     def _join(self) -> None:
         self._followers += 1
+        self.is_left = False
         if self._expiry is not None:
             self._expiry.cancel()
 
     def _leave(self) -> None:
         self._followers -= 1
+        self.is_left = self._followers == 0 and not self._was_read
         if self._followers == 0 and not self.is_done and self._task is not None:
             self._expiry = asyncio.get_running_loop().call_later(GRACE_S, self._task.cancel)
 
@@ -141,12 +142,17 @@ class ProviderCalls:
             follow_redirects=False,
         )
         self._calls: dict[str, ProviderCall] = {}  # the newest of each key
+        self._running: set[ProviderCall] = set()
 
-    def find_left(self, key: str) -> ProviderCall | None:
-        """The call of the same request whose client has gone, if it may still be what a repeated request wants."""
+    def take_left(self, key: str) -> ProviderCall | None:
+        """The call of the same request whose client has gone, if it may still be what a repeated request wants.
+
+        Nobody else gets it then.
+        """
         call = self._calls.get(key)
         if call is None or not call.is_left or (call.is_done and time.monotonic() - call.ended_at > GRACE_S):
             return None
+        call.is_left = False
         return call
 
     def start(
@@ -166,12 +172,13 @@ class ProviderCalls:
             call = ProviderCall(notes, asyncio.get_running_loop().create_future())
             self._drop_old()
             self._calls[key] = call
+            self._running.add(call)
             call.start(self._run(call, request, on_end, stack.pop_all()))
         return call
 
     async def close(self) -> None:
         """Stop all calls."""
-        await asyncio.gather(*(call.cancel() for call in self._calls.values()))
+        await asyncio.gather(*(call.cancel() for call in self._running))
         await self._http.aclose()
 
     def _drop_old(self) -> None:
@@ -202,6 +209,7 @@ class ProviderCalls:
                     await on_end(reply, failure)
                     self._fail(call, failure)
                 call.end()
+                self._running.discard(call)
 
     async def _send(self, call: ProviderCall, request: ProviderRequest, reply: ProviderReply, on_end: OnEnd) -> None:
         timeout = httpx2.Timeout(request.timeout_s, connect=CONNECT_TIMEOUT_S)

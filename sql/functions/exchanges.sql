@@ -15,6 +15,7 @@ begin
     return 'stored';  -- the reply to the first attempt was lost
   end if;
   if e.key is not null then
+    perform maas.maas_lock('exchanges', p_user::text);  -- the same question may have been asked several times at once
     update maas.pipeline_runs r set idempotency_key = null
     where r.caller = e.caller and r.idempotency_key = e.key and r.user_id = p_user
     returning case when r.created_at > now() - make_interval(secs => e.replace_within) then r.id end, r.queue_state = 2

@@ -1,4 +1,5 @@
--- Locks that functions take; sql/schema/00_tour.sql lists them. A function that needs two takes the memory lock first.
+-- Locks that functions take; sql/schema/00_tour.sql lists them. A function that needs two takes the memory lock first,
+-- but for maas_store_exchange, whose lock nobody else takes.
 --
 -- Advisory locks are open to every login of the database, even to one without any right, so nothing waits for one here.
 

@@ -67,6 +67,7 @@
 --   engine_lock             engine lock, the table itself: maas_step, maas_reap, maas_unregister, maas_lock_runs; never
 --                           an insert
 --   locks, memory           memory lock of a user: compaction, forgetting, erasing, retry, retention
+--   locks, exchanges        the exchanges of a user with pass-through models are stored one by one
 --   locks, documents        the documents of one owner are changed by one at a time
 --   locks, terms            one process counts the terms of a user
 --   locks, metrics          engine_metrics: one process sums up old slots

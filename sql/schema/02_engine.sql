@@ -49,7 +49,8 @@ comment on table maas.locks is
   'Who locks a row of it holds one of the other locks; no role may, so functions of MaaS alone do';
 insert into maas.locks (subject, place)
 select subject, place
-from unnest(array['memory', 'terms', 'documents', 'metrics', 'retention']) subject, generate_series(0, 255) place;
+from unnest(array['memory', 'exchanges', 'terms', 'documents', 'metrics', 'retention']) subject,
+  generate_series(0, 255) place;
 
 create table maas.engine_metrics (
   slot timestamptz not null,

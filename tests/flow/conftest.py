@@ -11,6 +11,7 @@ from shared.postgres import EmbeddedPostgres
 from tests.databases import copy_of
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
+from tests.provider import Provider
 from tests.stack import Stack
 
 
@@ -22,9 +23,15 @@ def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Server and orchestrator with the built-in model."""
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack")) as running:
+def settings() -> dict[str, str]:
+    """The settings of the stack of a module: the built-in model alone, unless the module says otherwise."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def stack(fresh_database: str, settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Server and orchestrator."""
+    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
         running.start_server()
         running.start_orchestrator()
         yield running
@@ -37,6 +44,13 @@ def models() -> Iterator[ModelServer]:
         models = ModelServer(server)
         yield models
         models.close()
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    """A provider of models, which the stack of a module uses that has its settings."""
+    with HTTPServer(threaded=True) as http:
+        yield Provider(http)
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.http_server import HTTPServer
 from tests.polling import poll
-from tests.provider import Provider, refused, said
+from tests.provider import Provider, openai_client, refused, said
 from tests.stack import Stack
 
 ROWS = "select content, is_remembered from raw_logs where user_id = %s order by seq"
@@ -21,30 +20,15 @@ RUNS = "select id, status, archive_status, replaces from pipeline_runs where use
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with HTTPServer(threaded=True) as http:
-        yield Provider(http)
-
-
-@pytest.fixture(scope="module")
-def stack(fresh_database: str, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    settings = {
-        "MAAS_RESPONDER_MODEL": "openai:responder",
-        "OPENAI_BASE_URL": provider.url,
-        "OPENAI_API_KEY": "sk-test-key-1234567890",
-        "MAAS_MODEL_PROFILE": "cloud",
-    }
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
-        running.start_server()
-        running.start_orchestrator()
-        yield running
+def settings(provider: Provider) -> dict[str, str]:
+    return provider.settings
 
 
 @pytest.fixture
 def client(stack: Stack, provider: Provider) -> Iterator[OpenAI]:
     provider.reset()
-    with openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
-        yield OpenAI(base_url=f"http://127.0.0.1:{stack.port}/v1", api_key="none", http_client=http, max_retries=0)
+    with openai_client(stack) as client:
+        yield client
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from openai import OpenAI
 from werkzeug import Request, Response
 
 from tests.http_server import HTTPServer
+from tests.provider import openai_client
 from tests.stack import Stack
 
 LOCAL = "local:e5-small"
@@ -50,8 +51,8 @@ def stack(fresh_database: str, provider: Vectors, tmp_path_factory: pytest.TempP
 
 @pytest.fixture
 def client(stack: Stack) -> Iterator[OpenAI]:
-    with openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
-        yield OpenAI(base_url=f"http://127.0.0.1:{stack.port}/v1", api_key="none", http_client=http, max_retries=0)
+    with openai_client(stack) as client:
+        yield client
 
 
 def cosine(one: list[float], other: list[float]) -> float:

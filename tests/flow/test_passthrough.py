@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +17,7 @@ from openai import OpenAI
 
 from tests.http_server import HTTPServer
 from tests.polling import poll
-from tests.provider import Provider, called, last_text, refused, said
+from tests.provider import Provider, called, last_text, openai_client, refused, said
 from tests.stack import Stack
 
 MODEL = "openai:gpt-4o"
@@ -25,36 +28,25 @@ WEATHER = {
 }
 
 
-@pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with HTTPServer(threaded=True) as http:
-        yield Provider(http)
-
-
 @pytest.fixture(autouse=True)
 def as_at_first(provider: Provider) -> None:
     provider.reset()
 
 
 @pytest.fixture(scope="module")
-def stack(fresh_database: str, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    keys = {
+def settings(provider: Provider) -> dict[str, str]:
+    return {
         "OPENAI_BASE_URL": provider.url,
         "OPENAI_API_KEY": "sk-test-key-1234567890",
         "MAAS_PASSTHROUGH": "*, gpt-4o=openai:gpt-4o-2024-11-20",
         "MAAS_USER_DAILY_TOKENS": "10000",
     }
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **keys) as running:
-        running.start_server()
-        running.start_orchestrator()
-        yield running
 
 
 @pytest.fixture
 def client(stack: Stack) -> Iterator[OpenAI]:
-    with openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
-        url = f"http://127.0.0.1:{stack.port}/v1"
-        yield OpenAI(base_url=url, api_key="none", http_client=http, max_retries=0)
+    with openai_client(stack) as client:
+        yield client
 
 
 @pytest.fixture
@@ -280,9 +272,6 @@ def test_a_client_that_gave_up_gets_the_answer_that_it_missed(
 
 def test_side_by_side(stack: Stack, client: OpenAI, provider: Provider, user: str) -> None:
     """Requests of one user wait for memory, not for each other's answers."""
-    import time
-    from concurrent.futures import ThreadPoolExecutor
-
     provider.delay_s = 1.0
     began = time.monotonic()
     with ThreadPoolExecutor(8) as threads:
@@ -290,6 +279,22 @@ def test_side_by_side(stack: Stack, client: OpenAI, provider: Provider, user: st
     assert time.monotonic() - began < 5
     archived(stack, user, 8)
     assert len(stack.rows(ROWS, user)) == 16
+
+
+def test_one_question_side_by_side(stack: Stack, client: OpenAI, provider: Provider, user: str) -> None:
+    """Whoever samples several answers gets them all, pays for them all, and one is remembered."""
+    together = Barrier(8, timeout=20)
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        return said(f"Number {together.wait()}.")
+
+    provider.answer = answer
+    with ThreadPoolExecutor(8) as threads:
+        replies = list(threads.map(lambda _: ask(client, user, "Tell me a number."), range(8)))
+    assert len({reply.choices[0].message.content for reply in replies}) == 8
+    assert all(reply.model_extra["maas"]["remembered"] for reply in replies)
+    archived(stack, user, 8)
+    poll(lambda: len(stack.rows(ROWS, user)) == 2, 10, "one answer is in memory")
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ import pydantic
 import pytest
 from openai import OpenAI
 
-from tests.http_server import HTTPServer
 from tests.polling import poll
-from tests.provider import Provider, called, refused, said
+from tests.provider import Provider, called, openai_client, refused, said
 from tests.stack import Stack
 
 MODEL = "openai:gpt-4o"
@@ -36,30 +35,15 @@ class Pet(pydantic.BaseModel):
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with HTTPServer(threaded=True) as http:
-        yield Provider(http)
-
-
-@pytest.fixture(scope="module")
-def stack(fresh_database: str, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    settings = {
-        "MAAS_RESPONDER_MODEL": "openai:responder",
-        "OPENAI_BASE_URL": provider.url,
-        "OPENAI_API_KEY": "sk-test-key-1234567890",
-        "MAAS_MODEL_PROFILE": "cloud",
-    }
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
-        running.start_server()
-        running.start_orchestrator()
-        yield running
+def settings(provider: Provider) -> dict[str, str]:
+    return provider.settings
 
 
 @pytest.fixture
 def client(stack: Stack, provider: Provider) -> Iterator[OpenAI]:
     provider.reset()
-    with openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
-        yield OpenAI(base_url=f"http://127.0.0.1:{stack.port}/v1", api_key="none", http_client=http, max_retries=0)
+    with openai_client(stack) as client:
+        yield client
 
 
 @pytest.fixture
@@ -332,10 +316,9 @@ def native(stack: Stack, provider: Provider, tmp_path: Any) -> Iterator[OpenAI]:
     """A client of a server whose provider has the Responses API itself."""
     provider.reset()
     provider.has_responses = True
-    keys = {"OPENAI_BASE_URL": provider.url, "OPENAI_API_KEY": "sk-test-key-1234567890"}
-    with Stack(stack.dsn, tmp_path, **keys) as other, openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
+    with Stack(stack.dsn, tmp_path, **provider.settings) as other, openai_client(other) as client:
         other.start_server()
-        yield OpenAI(base_url=f"http://127.0.0.1:{other.port}/v1", api_key="none", http_client=http, max_retries=0)
+        yield client
 
 
 def test_a_provider_that_has_this_api_is_asked_by_it(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from tests.http_server import HTTPServer
 from tests.provider import Provider, called, said
 from tests.stack import Stack
 
@@ -97,27 +95,11 @@ OF_MODELS = {"tool calling", "tool calling, streamed", "image input"}  # an assi
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with HTTPServer(threaded=True) as http:
-        one = Provider(http)
-        one.answer = lambda body: (
-            called("get_weather", '{"location": "San Francisco, CA"}') if body.get("tools") else said("Hello to you.")
-        )
-        yield one
-
-
-@pytest.fixture(scope="module")
-def stack(fresh_database: str, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    settings = {
-        "MAAS_RESPONDER_MODEL": "openai:responder",
-        "OPENAI_BASE_URL": provider.url,
-        "OPENAI_API_KEY": "sk-test-key-1234567890",
-        "MAAS_MODEL_PROFILE": "cloud",
-    }
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
-        running.start_server()
-        running.start_orchestrator()
-        yield running
+def settings(provider: Provider) -> dict[str, str]:
+    provider.answer = lambda body: (
+        called("get_weather", '{"location": "San Francisco, CA"}') if body.get("tools") else said("Hello to you.")
+    )
+    return provider.settings
 
 
 def read_events(text: str) -> list[dict[str, Any]]:

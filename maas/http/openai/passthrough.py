@@ -105,7 +105,7 @@ async def _open(
     user_id = await resolve_caller(request, caller)
     await _check_budget(state, user_id)
     key = fingerprint([api.endpoint, principal_of(request).name, str(user_id), caller.conversation, body])
-    call = state.provider_calls.find_left(key)
+    call = state.provider_calls.take_left(key)
     if call is None:
         call = await _start(request, model, body, messages, caller, user_id, key, api)
     bind_contextvars(run_id=call.notes["request_id"])
@@ -120,7 +120,7 @@ async def relay(request: Request, model: ProviderModel, body: Mapping[str, Any],
     sent = {name: value for name, value in body.items() if name != "maas"} | {"model": model.model}
     exchange = Exchange(user_id, principal_of(request).name, model, "", None, NO_MEMORY, [sent.get("input")])
     key = fingerprint([endpoint, exchange.caller, str(user_id), body])
-    call = state.provider_calls.find_left(key) or _call(request, exchange, sent, endpoint, key)
+    call = state.provider_calls.take_left(key) or _call(request, exchange, sent, endpoint, key)
     return await _respond(request, call, state)
 
 
