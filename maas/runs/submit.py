@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
+from weakref import WeakValueDictionary
 
 import asyncpg
 
@@ -92,6 +94,11 @@ class Submitter:
         self.large = FairSemaphore(
             "long requests", MAX_LARGE_INSERTS, MAX_LARGE_INSERTS, LARGE_INSERT_TIMEOUT_S, MAX_WAITING_INSERTS
         )
+        self._turns: WeakValueDictionary[tuple[UUID, str], asyncio.Lock] = WeakValueDictionary()
+
+    def turn(self, submission: Submission) -> asyncio.Lock:
+        """The lock under which a question of a user is looked for and then inserted: one of a moment is the first."""
+        return self._turns.setdefault((submission.user_id, submission.query), asyncio.Lock())
 
     async def submit(self, submission: Submission) -> UUID:
         """Insert the row and return its id; with a repeated idempotency key, the id of the earlier row.

@@ -97,11 +97,14 @@ async def complete(request: Request, value: object) -> Response:
 async def submit(request: Request, submission: Submission, is_retry: bool) -> UUID:
     """Insert a request and return its run; one that is sent again joins its run, or asks for another answer."""
     state = app_state(request)
-    if submission.idempotency_key is None and (earlier := await state.submissions.find_repeated(submission)):
-        if earlier.is_same_request(is_retry, earlier.id in state.sent_answers):
-            return earlier.id
-        submission = replace(submission, replaces=earlier.id)
-    return await state.submissions.submit(submission)
+    if submission.idempotency_key is not None:
+        return await state.submissions.submit(submission)
+    async with state.submissions.turn(submission):
+        if earlier := await state.submissions.find_repeated(submission):
+            if earlier.is_same_request(is_retry, earlier.id in state.sent_answers):
+                return earlier.id
+            submission = replace(submission, replaces=earlier.id)
+        return await state.submissions.submit(submission)
 
 
 async def read_value(request: Request) -> object:

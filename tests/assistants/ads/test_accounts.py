@@ -12,7 +12,7 @@ from tests.standins.running import Running
 
 
 @pytest.fixture
-def settings(facebook: Running, crm: Running) -> dict[str, str]:
+def vendors(facebook: Running, crm: Running) -> dict[str, str]:
     return {
         "FB_BASE_URL": facebook.url,
         "FB_TOKEN": TOKEN,
@@ -26,10 +26,10 @@ def words(user: UUID, *more: str) -> tuple[str, ...]:
 
 
 def test_an_account_is_added_listed_and_removed(
-    stack: Stack, user: UUID, crm: Running, settings: dict[str, str]
+    stack: Stack, user: UUID, crm: Running, vendors: dict[str, str]
 ) -> None:
     more = ("--fb", "act_1", "--token-env", "FB_TOKEN", "--crm", crm.url, "--crm-token-env", "CRM_TOKEN")
-    added = [maas(stack, *words(user, *more, "--whatsapp", "main"), **settings) for _ in range(2)]
+    added = [maas(stack, *words(user, *more, "--whatsapp", "main"), **vendors) for _ in range(2)]
     assert [one.returncode for one in added] == [0, 0] and added[0].stdout == added[1].stdout
     (row,) = stack.rows("select id, is_default from user_accounts where user_id = %s", user)
     assert row["is_default"]
@@ -58,8 +58,8 @@ def test_an_account_is_added_listed_and_removed(
         ("--whatsapp", "../x"),
     ],
 )
-def test_bad_input_stores_nothing(stack: Stack, user: UUID, settings: dict[str, str], more: tuple[str, ...]) -> None:
-    refused = maas(stack, *words(user, *more), **settings)
+def test_bad_input_stores_nothing(stack: Stack, user: UUID, vendors: dict[str, str], more: tuple[str, ...]) -> None:
+    refused = maas(stack, *words(user, *more), **vendors)
     assert refused.returncode == 1 and "Traceback" not in refused.stderr and TOKEN not in refused.stderr
     assert stack.rows("select from user_accounts where user_id = %s", user) == []
     assert stack.rows("select from user_secrets where user_id = %s", user) == []
