@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -139,9 +140,8 @@ class Provider:
 def deltas(message: Json) -> Iterator[Json]:
     """The pieces of a message, as a provider streams them."""
     yield {"role": "assistant", "content": "" if message.get("content") else None}
-    for word in (message.get("content") or "").split(" "):
-        if word:
-            yield {"content": f"{word} "}
+    for word in re.findall(r"\s*\S+\s*", message.get("content") or ""):
+        yield {"content": word}
     for index, call in enumerate(message.get("tool_calls") or []):
         function = call["function"]
         yield {"tool_calls": [{"index": index, **call, "function": {"name": function["name"], "arguments": ""}}]}

@@ -168,7 +168,7 @@ def test_a_stream_is_that_of_the_provider(
 ) -> None:
     more = {"stream_options": {"include_usage": True}} if has_usage else {}
     chunks = list(ask(client, user, "I keep bees.", stream=True, **more))
-    assert "".join(one.choices[0].delta.content or "" for one in chunks if one.choices) == "Noted: I keep bees. "
+    assert "".join(one.choices[0].delta.content or "" for one in chunks if one.choices) == "Noted: I keep bees."
     assert chunks[0].model_extra["maas"]["memory"] == "ok"
     assert all("maas" not in (one.model_extra or {}) for one in chunks[1:])
     assert (chunks[-1].usage is not None) == has_usage

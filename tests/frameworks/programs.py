@@ -18,6 +18,7 @@ from tests.skips import NOT_TO_BE_HAD
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv-frameworks"
 AI_SDK = "ai_sdk"
+LITELLM = "litellm"
 START_S = 60  # the first import compiles some hundred files
 CASE_S = 30
 OFFLINE = {
@@ -55,7 +56,9 @@ class Framework:
             self._process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env={key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | OFFLINE,
+                env={key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+                | OFFLINE
+                | {"LLM_USER_PATH": str(log.parent)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

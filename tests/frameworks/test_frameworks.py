@@ -7,6 +7,7 @@ what it gets without MaaS, and one block of memory.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ import pytest
 from shared.postgres import EmbeddedPostgres
 from tests.databases import copy_of
 from tests.frameworks.answers import PET, answer
-from tests.frameworks.programs import AI_SDK, Framework, missing
+from tests.frameworks.programs import AI_SDK, LITELLM, Framework, missing
 from tests.http_server import HTTPServer
 from tests.polling import poll
-from tests.provider import Json, Provider
+from tests.provider import Json, Provider, last_text, openai_client, said
 from tests.stack import Stack
 
 MODEL = "gpt-4o"
@@ -65,8 +66,12 @@ CASES = [
     *cases("openai_agents", "responses tool", "responses handoff", "responses stream", assistant="refused"),
     *cases("instructor", "tools", turns=0, assistant="json"),
     *cases("instructor", "json", "json schema", assistant="json"),
-    *cases("litellm", "chat", "stream", "responses"),
-    *cases("litellm", "tools", assistant="refused"),
+    *cases(LITELLM, "chat", "stream", "responses"),
+    *cases(LITELLM, "tools", assistant="refused"),
+    *cases("llm", "chat", "stream", "responses chat", "responses stream"),
+    *cases("llm", "dialogue", "responses dialogue", turns=2),
+    *cases("llm", "schema", "responses schema", assistant="json"),
+    *cases("llm", "tool", "responses tool", assistant="refused"),
     *(
         case
         for kind in ("", "compatible ", "responses ")
@@ -185,13 +190,11 @@ def with_items(body: Json) -> Json:
 
 
 def joined(value: Any) -> Any:
-    """An outcome whatever pieces its texts came in; the provider ends a piece with a space."""
-    if isinstance(value, str):
-        return value.strip()
+    """An outcome whatever pieces its texts came in."""
     if isinstance(value, list):
         return [joined(one) for one in value]
     if isinstance(value, dict):
-        return "".join(value["pieces"]).strip() if "pieces" in value else {k: joined(one) for k, one in value.items()}
+        return "".join(value["pieces"]) if "pieces" in value else {key: joined(one) for key, one in value.items()}
     return value
 
 
@@ -239,3 +242,31 @@ def test_an_assistant(case: Case, framework: Framework, plain: Place) -> None:
     else:
         assert text in json.dumps(joined(outcome)), "the model repeats the question"
     assert_remembered(plain.stack, seq, text, max(case.turns, 1))
+
+
+@pytest.mark.parametrize("client", ["openai", "litellm"])
+@pytest.mark.parametrize("model", [MODEL, "mentor"])
+def test_a_client_that_does_not_wait(model: str, client: str, frameworks: dict[str, Framework], plain: Place) -> None:
+    """A third of the answers takes longer than the client waits: it asks again, and each question is one exchange."""
+    if reason := missing(LITELLM):
+        pytest.skip(reason)
+
+    def late(body: Json) -> Json:
+        if last_text(body).endswith("0"):
+            time.sleep(1.2)
+        return said("Noted.")
+
+    plain.provider.reset()
+    plain.provider.answer = late
+    seq, questions = newest(plain.stack), [f"{client} asks {model}: {number}" for number in (1, 2, 10, 3, 4, 20)]
+    with openai_client(plain.stack) as direct:
+        patient = direct.with_options(timeout=0.8, max_retries=3)
+        for question in questions:
+            if client == "openai":
+                patient.chat.completions.create(model=model, messages=[{"role": "user", "content": question}])
+            else:
+                outcome = frameworks[LITELLM].run("hasty", plain.url, model, question)
+                assert outcome.get("result") == "Noted.", outcome
+    asked = "select content from raw_logs where seq > %s and message_type = 'user_query' order by seq"
+    assert [row["content"] for row in plain.stack.rows(asked, seq)] == questions
+    assert len(plain.provider.sent) == len(questions)
