@@ -32,6 +32,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_merge_names": {"name": "user", "same_as": "me"},
     "post_response": {"model": "mentor", "input": "hello", "background": True},  # which waits for nobody
     "post_embeddings": {"model": "maas", "input": "hello"},
+    "post_message": {"model": "mentor", "messages": SAID},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
     "post_mem0_memories": {"messages": SAID},
     "put_mem0_memory": {"text": "I like coffee."},

@@ -1,4 +1,4 @@
-"""A provider of models that keeps what it is sent and answers what it is told to, in OpenAI's protocol."""
+"""A provider of models that keeps what it is sent and answers what it is told to, in OpenAI's APIs and Anthropic's."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ class Provider:
     def __post_init__(self) -> None:
         self.http.expect_request("/v1/chat/completions", method="POST").respond_with_handler(self._complete)
         self.http.expect_request("/v1/responses", method="POST").respond_with_handler(self._respond)
+        self.http.expect_request("/v1/messages", method="POST").respond_with_handler(self._say)
 
     @property
     def url(self) -> str:
@@ -79,6 +80,8 @@ class Provider:
         return {
             "OPENAI_BASE_URL": self.url,
             "OPENAI_API_KEY": "sk-test-key-1234567890",
+            "ANTHROPIC_BASE_URL": self.http.url_for(""),
+            "ANTHROPIC_API_KEY": "sk-ant-test-key-1234567890",
             "MAAS_RESPONDER_MODEL": "openai:responder",
             "MAAS_MODEL_PROFILE": "cloud",
         }
@@ -122,6 +125,22 @@ class Provider:
             f"event: {one['type']}\ndata: {json.dumps(one | {'sequence_number': n})}\n\n"
             for n, one in enumerate(response_events(response))
         )
+        return Response("".join(lines), content_type="text/event-stream")
+
+    def _say(self, request: Request) -> Response:
+        """A message of Anthropic's API."""
+        body: Json = json.loads(request.get_data())
+        with self._lock:
+            self.sent.append(body)
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        time.sleep(self.delay_s)
+        answer = self.answer(body)
+        if isinstance(answer, Response):
+            return answer
+        message = message_of(body, answer)
+        if not body.get("stream"):
+            return Response(json.dumps(message), content_type=JSON)
+        lines = (f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in message_events(message))
         return Response("".join(lines), content_type="text/event-stream")
 
     def _events(self, body: Json, message: Json) -> Iterator[bytes]:
@@ -200,6 +219,54 @@ def response_events(response: Json) -> Iterator[Json]:
             yield {"type": "response.content_part.done", **place, "part": part}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": "response.completed", "response": response}
+
+
+def message_of(body: Json, message: Json) -> Json:
+    """A message of Anthropic's API with the text and the calls of this one."""
+    content: list[Json] = [{"type": "text", "text": message["content"]}] if message.get("content") else []
+    content += [
+        {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "input": json.loads(call["function"]["arguments"]),
+        }
+        for call in message.get("tool_calls") or []
+    ]
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": content,
+        "stop_reason": "tool_use" if message.get("tool_calls") else "end_turn",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 30,
+            "cache_read_input_tokens": 8,
+            "cache_creation_input_tokens": 2,
+            "output_tokens": 7,
+        },
+    }
+
+
+def message_events(message: Json) -> Iterator[Json]:
+    """The events of a message."""
+    begun = message | {"content": [], "stop_reason": None, "usage": message["usage"] | {"output_tokens": 1}}
+    yield {"type": "message_start", "message": begun}
+    for index, block in enumerate(message["content"]):
+        start: Json
+        if block["type"] == "tool_use":
+            start, delta = {"input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        else:
+            start, delta = {"text": ""}, {"type": "text_delta", "text": block["text"]}
+        yield {"type": "content_block_start", "index": index, "content_block": block | start}
+        yield {"type": "ping"}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ending, "usage": {"output_tokens": message["usage"]["output_tokens"]}}
+    yield {"type": "message_stop"}
 
 
 def refused(status: int, code: str, message: str, **headers: str) -> Response:

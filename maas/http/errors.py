@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from maas import queries
+from maas.http.anthropic import in_anthropic_format
 from maas.http.mem0 import in_mem0_format
 from maas.http.openai import in_openai_format
 from maas.http.sign_in import in_sign_in_format
@@ -153,4 +154,7 @@ _HANDLERS: dict[Any, Any] = {
     ClientDisconnect: on_client_disconnect,
     Exception: on_bug,
 }
-HANDLERS = {kind: in_mem0_format(in_sign_in_format(in_openai_format(handler))) for kind, handler in _HANDLERS.items()}
+HANDLERS = {
+    kind: in_anthropic_format(in_mem0_format(in_sign_in_format(in_openai_format(handler))))
+    for kind, handler in _HANDLERS.items()
+}

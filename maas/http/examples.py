@@ -31,6 +31,12 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
         "user": "alma@example.org",
         "messages": [{"role": "user", "content": "Who am I?"}],
     },
+    "MessageRequest": {
+        "model": "anthropic:claude-sonnet-5",
+        "max_tokens": 1000,
+        "user": "alma@example.org",
+        "messages": [{"role": "user", "content": "Who am I?"}],
+    },
     "NewProfile": {"name": "Alma", "position": "Marketing", "department": "Sales", "language": "en"},
     "NewPreferences": {"preferences": {"focus_time": "from nine to eleven"}},
     "PromptChange": {"text": "You answer in one sentence.", "is_active": True, "version": 3},

@@ -43,6 +43,7 @@ TAGS = {
     "chat": "OpenAI's Chat Completions API, with memory.",
     "responses": "OpenAI's Responses API, with memory.",
     "embeddings": "OpenAI's embeddings.",
+    "messages": "Anthropic's Messages API to pass-through models, with memory.",
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "mem0": "The API of mem0's SDKs: their base URL is /mem0.",
     "models": "The assistants, as models of OpenAI's API.",

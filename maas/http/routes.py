@@ -9,6 +9,7 @@ from maas.conversations import MessageRole
 from maas.conversations.actions import ActionStatus
 from maas.engine.states import RunKind, Status
 from maas.http import (
+    anthropic,
     attachments,
     conversations,
     corrections,
@@ -29,6 +30,7 @@ from maas.http import (
 )
 from maas.http.admin import overview, people, prompts
 from maas.http.ai_sdk import chat as ai_sdk
+from maas.http.anthropic import messages
 from maas.http.mem0 import Mem0Error, batch, entities
 from maas.http.mem0 import memories as mem0
 from maas.http.mem0 import schemas as mem0_schemas
@@ -243,6 +245,10 @@ ROUTES = (
                  "order": ({"enum": ["asc", "desc"], "default": "desc"}, "Newest first, or oldest first.")}),
     Route("POST", "/v1/embeddings", embeddings.post_embeddings, "ask", embeddings.EmbeddingRequest,
           embeddings.EmbeddingList, errors=(400, 404, 409, 413, 415, 429, 503), error_schema=openai.OpenAIError),
+    Route("POST", anthropic.PATH, messages.post_message, "ask", anthropic.MessageRequest, anthropic.AnthropicMessage,
+          errors=(400, 404, 409, 413, 415, 429, 500, 503, 504), response_types=(EVENT_STREAM,),
+          error_schema=anthropic.AnthropicError,
+          query={"beta": ({"type": "boolean"}, "What Anthropic's SDKs send; it changes nothing.")}),
     Route("GET", "/v1/models", completions.get_models, "read", response=openai.ModelList,
           error_schema=openai.OpenAIError),
     Route("GET", "/v1/models/{model}", completions.get_model, "read", response=openai.ModelInfo, errors=(404,),

@@ -17,7 +17,8 @@ from typing import Any
 import httpx2
 import structlog
 
-from maas.passthrough.replies import RESPONSE_ENDS, ProviderReply
+from maas.passthrough.apis import Api
+from maas.passthrough.replies import STREAM_ENDS, ProviderReply
 from shared import tracing
 from shared.bounded_http import MAX_STREAM_BYTES, MIB, ReplyTooLarge, bounded, is_event_stream
 from shared.errors import MaasError
@@ -30,8 +31,8 @@ MAX_ERROR_CHARS = 500
 MIN_KEY_CHARS = 8  # a shorter text is no secret
 MAX_REPLY_BYTES = 16 * MIB
 DONE = b"[DONE]"
-RELAYED_HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
-RELAYED_PREFIXES = ("openai-", "x-ratelimit-")
+RELAYED_HEADERS = ("content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
+RELAYED_PREFIXES = ("anthropic-", "openai-", "x-ratelimit-")
 _CODES = {401: "unauthorized", 403: "unauthorized", 404: "unknown_model", 408: "timeout", 429: "rate_limited"}
 OnEnd = Callable[[ProviderReply, MaasError | None], Awaitable[Mapping[str, Any]]]
 log = structlog.get_logger()
@@ -39,11 +40,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """What is sent to a provider: the URL of the endpoint, headers with its `key`, and the JSON body."""
+    """What is sent to a provider: the URL of the endpoint of `api`, headers with its `key`, and the JSON body."""
 
+    api: Api
     url: str
     key: str = field(repr=False)
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     body: Mapping[str, Any]
     span: str
     timeout_s: float
@@ -207,13 +209,13 @@ class ProviderCalls:
             finally:
                 if failure is not None:
                     await on_end(reply, failure)
-                    self._fail(call, failure)
+                    self._fail(call, failure, request.api)
                 call.end()
                 self._running.discard(call)
 
     async def _send(self, call: ProviderCall, request: ProviderRequest, reply: ProviderReply, on_end: OnEnd) -> None:
         timeout = httpx2.Timeout(request.timeout_s, connect=CONNECT_TIMEOUT_S)
-        headers = {"content-type": "application/json", "authorization": f"Bearer {request.key}", **request.headers}
+        headers = {"content-type": "application/json", **request.headers}
         content = json.dumps(request.body).encode()  # ASCII: what is no Unicode text arrives as the client wrote it
         async with self._http.stream(
             "POST", request.url, headers=headers, content=content, timeout=timeout
@@ -241,7 +243,7 @@ class ProviderCalls:
     async def _relay_events(self, call: ProviderCall, response: httpx2.Response, reply: ProviderReply) -> list[bytes]:
         """Pass on the events but for the last ones, which are returned; the notes are added to the first.
 
-        The last ones are the end of a response, and [DONE].
+        The last ones are the end of a response or of a message, and [DONE].
         """
         is_first, last = True, list[bytes]()
         async with aclosing(_events(response)) as events:
@@ -253,20 +255,19 @@ class ProviderCalls:
                     if is_first:
                         is_first = False
                         event = before + b"data: " + _json(value | {"maas": dict(call.notes)})
-                if data.strip() == DONE or (isinstance(value, dict) and value.get("type") in RESPONSE_ENDS):
+                if data.strip() == DONE or (isinstance(value, dict) and value.get("type") in STREAM_ENDS):
                     last.append(event)
                 else:
                     call.add(event + b"\n\n")
         return last
 
-    def _fail(self, call: ProviderCall, failure: MaasError) -> None:
+    def _fail(self, call: ProviderCall, failure: MaasError, api: Api) -> None:
         """Tell who follows that there is no reply, or no more of it."""
         if not call.head.done():
             call.head.set_exception(failure)
             call.head.exception()  # nobody may be left to hear of it
         else:
-            error = {"message": failure.message, "type": "server_error", "param": None, "code": failure.code}
-            call.add(b"data: " + _json({"error": error}) + b"\n\n")
+            call.add(api.error_event(failure))
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[bytes, None]:

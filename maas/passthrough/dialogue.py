@@ -13,6 +13,8 @@ from shared.text import clean, is_blank
 
 SYSTEM_ROLES = ("system", "developer")
 TEXT_PARTS = ("text", "input_text")
+TOOL_RESULT = "tool_result"  # in Anthropic's API a part of a message of the user
+AGENT_NOTE = "<system-reminder>"  # with which coding agents begin what they write into the user's message themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,9 @@ class Dialogue:
     @classmethod
     def of(cls, messages: Sequence[Any]) -> Dialogue:
         for at in range(len(messages) - 1, -1, -1):
-            if _role(messages[at]) == "user":
-                return cls(messages, text_of(messages[at]), at)
+            text = text_of(messages[at])
+            if _role(messages[at]) == "user" and not (is_blank(text) and _results_end(messages[at])):
+                return cls(messages, text, at)
         return cls(messages)
 
     @property
@@ -54,6 +57,20 @@ class Dialogue:
         role = next((one for one in roles if one in SYSTEM_ROLES), SYSTEM_ROLES[0])
         return [*self.messages[: self.at], {"role": role, "content": block}, *self.messages[self.at :]]
 
+    def with_memory_inside(self, block: str) -> list[Any]:
+        """The messages with memory as a part of the question's, where no system message may stand between them.
+
+        Results of tools stay the first parts.
+        """
+        if not block or self.at is None:
+            return list(self.messages)
+        question = self.messages[self.at]
+        content, at = question["content"], _results_end(question)
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        memory = {"type": "text", "text": block}
+        changed = {**question, "content": [*parts[:at], memory, *parts[at:]]}
+        return [*self.messages[: self.at], changed, *self.messages[self.at + 1 :]]
+
 
 def fingerprint(value: object) -> str:
     """A hash that is the same for equal JSON values."""
@@ -62,14 +79,22 @@ def fingerprint(value: object) -> str:
 
 
 def text_of(message: object) -> str:
-    """The text of a message, without pictures and files; empty if it has none."""
+    """The text of a message, without pictures, files and notes of agents; empty if it has none."""
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, str):
         return clean(content)
     parts = content if isinstance(content, list) else []
     texts = [one.get("text") for one in parts if isinstance(one, Mapping) and one.get("type") in TEXT_PARTS]
-    return clean("\n".join(text for text in texts if isinstance(text, str)))
+    return clean("\n".join(text for text in texts if isinstance(text, str) and not text.startswith(AGENT_NOTE)))
 
 
 def _role(message: object) -> object:
     return message.get("role") if isinstance(message, Mapping) else None
+
+
+def _results_end(message: object) -> int:
+    """How many parts with a result of a tool there are, up to the last one of them."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    parts = content if isinstance(content, list) else []
+    results = [at for at, one in enumerate(parts) if isinstance(one, Mapping) and one.get("type") == TOOL_RESULT]
+    return results[-1] + 1 if results else 0

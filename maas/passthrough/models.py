@@ -6,11 +6,13 @@ import time
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from pydantic import SecretStr
+
 from maas.settings import Settings
 from maas.settings.passthrough import PASSTHROUGH_PROVIDERS
 from shared.local_servers import SERVERS
 
-OPENAI_URL = "https://api.openai.com/v1"
+URLS = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 NO_KEY = "none"  # what servers at home are sent
 MAX_NAME_CHARS = 200
 ASK_AGAIN_S = 600.0
@@ -53,9 +55,17 @@ class PassthroughModels:
         provider, _, model = spec.partition(":")
         if provider in SERVERS:
             return ProviderModel(provider, model, f"{self._providers.server_url(provider)}/v1", client_key or NO_KEY)
-        url, own = self._providers.openai_base_url, self._providers.openai_api_key
+        url, own = self._hosted(provider)
         key = client_key or (own.get_secret_value() if own else NO_KEY if url else None)
-        return None if key is None else ProviderModel(provider, model, (url or OPENAI_URL).rstrip("/"), key)
+        return None if key is None else ProviderModel(provider, model, url or URLS[provider], key)
+
+    def _hosted(self, provider: str) -> tuple[str | None, SecretStr | None]:
+        """The configured URL of a provider, with `/v1`, and its key."""
+        if provider == "openai":
+            url = self._providers.openai_base_url
+            return url and url.rstrip("/"), self._providers.openai_api_key
+        url = self._providers.anthropic_base_url  # its SDK adds /v1
+        return url and f"{url.rstrip('/').removesuffix('/v1')}/v1", self._providers.anthropic_api_key
 
     def names(self) -> list[str]:
         """The models that are named one by one, by the names that clients use."""
@@ -68,7 +78,8 @@ class PassthroughModels:
             return ""
         provider = name.partition(":")[0]
         if provider in PASSTHROUGH_PROVIDERS and self._spec_of(name) is not None:
-            return f"; the provider {provider} is not configured: set OPENAI_API_KEY, or send X-MaaS-Provider-Key"
+            key = f"{provider.upper()}_API_KEY"
+            return f"; the provider {provider} is not configured: set {key}, or send X-MaaS-Provider-Key"
         return "; a model of a provider is named like openai:gpt-4o, or as MAAS_PASSTHROUGH says"
 
     def _spec_of(self, name: str) -> str | None:

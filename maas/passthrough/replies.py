@@ -1,4 +1,4 @@
-"""What a provider answered, whole or in chunks, as far as MaaS reads it: chat completions and responses."""
+"""What a provider answered, whole or in chunks, as far as MaaS reads it: chat completions, responses, messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from shared.text import clean, is_blank
 
 MAX_ID_CHARS = 200
 MAX_KEPT_CHARS = 1_000_000  # of an answer; the client gets all of it
-FAILED = ("content_filter", "error", "failed", "cancelled", "queued", "in_progress")
+FAILED = ("content_filter", "error", "failed", "cancelled", "queued", "in_progress", "pause_turn", "refusal")
 RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
+STREAM_ENDS = (*RESPONSE_ENDS, "message_stop")
+MESSAGE_PARTS = ("message", "message_start", "content_block_start", "content_block_delta", "message_delta")
 CLIENT_CALLS = ("function_call", "custom_tool_call")
 
 
@@ -39,6 +41,11 @@ class ProviderReply:
         if isinstance(response, Mapping) and isinstance(response.get("output"), list):
             self._read_response(response)
             return
+        if value.get("error"):
+            self.finish = "error"
+        if (kind := value.get("type")) in MESSAGE_PARTS:
+            self._read_message(kind, value)
+            return
         for choice in _maps(value.get("choices")):
             if choice.get("index") in (0, None):
                 self._read_choice(choice)
@@ -65,6 +72,34 @@ class ProviderReply:
             names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
             details = {"prompt_tokens_details": usage.get("input_tokens_details")}
             self._read_usage({name: usage.get(own) for name, own in names.items()} | details)
+
+    def _read_message(self, kind: str, value: Mapping[str, Any]) -> None:
+        """Read a message of Anthropic, or an event of its stream."""
+        message = value.get("message") if kind == "message_start" else value
+        delta = value.get("delta")
+        blocks = [value.get("content_block"), delta]
+        if isinstance(message, Mapping):
+            blocks += _maps(message.get("content"))
+            if isinstance(usage := message.get("usage"), Mapping):
+                self._read_message_usage(usage)
+        for block in _maps(blocks):
+            if block.get("type") in ("text", "text_delta") and isinstance(text := block.get("text"), str):
+                self.text = (self.text + clean(text))[:MAX_KEPT_CHARS]
+            elif block.get("type") == "tool_use":
+                self.has_calls = True
+                self.calls.append({"name": clean(str(block.get("name")))[:200]})
+        ending = value if kind == "message" else delta
+        if isinstance(ending, Mapping) and isinstance(finish := ending.get("stop_reason"), str):
+            self.finish = finish[:40]
+
+    def _read_message_usage(self, usage: Mapping[str, Any]) -> None:
+        """Tokens that the provider read from its cache, or wrote into it, are not among its input tokens."""
+        parts = [usage.get(f"{name}_input_tokens") for name in ("cache_read", "cache_creation")]
+        if (tokens_in := _count(usage.get("input_tokens"))) is not None:
+            self.tokens_cached = _count(parts[0]) or 0
+            self.tokens_in = tokens_in + sum(_count(part) or 0 for part in parts)
+        if (tokens_out := _count(usage.get("output_tokens"))) is not None:
+            self.tokens_out = tokens_out
 
     def _read_choice(self, choice: Mapping[str, Any]) -> None:
         said = choice.get("delta") or choice.get("message")

@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings
 from maas.settings.sources import SOURCES, Names
 from shared.local_servers import SERVERS
 
-PASSTHROUGH_PROVIDERS = ("openai", *SERVERS)  # those whose servers speak OpenAI's protocol
+PASSTHROUGH_PROVIDERS = ("openai", "anthropic", *SERVERS)  # those whose servers speak OpenAI's protocol, too
 _ENTRY = re.compile(rf"(?:(?P<alias>[^=\s]+)=)?(?P<provider>{'|'.join(PASSTHROUGH_PROVIDERS)}):(?P<model>[^=\s]+)")
 
 

@@ -45,11 +45,11 @@ def _variable_of(name: str, field: FieldInfo) -> str:
 def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
     """Return the names of secrets that the HTTP process does not need.
 
-    It needs the key of its embedding model, and OpenAI's where clients may call models of a provider.
+    It needs the key of its embedding model, and those of OpenAI and Anthropic where clients may call their models.
     """
     providers = {settings.embeddings.embedding_model.partition(":")[0].strip()}
     if settings.passthrough.passthrough:
-        providers.add("openai")
+        providers |= {"openai", "anthropic"}
     needed = {f"{provider}_api_key" for provider in providers}
     ours = (name for name in ORCHESTRATOR_SECRETS if name not in needed)
     return (*ours, *(name for kind in _kinds_of_plugins() for name in kind.orchestrator_secrets), *service_secrets())

@@ -17,6 +17,7 @@ from maas.http.openai.request import ignored_header, unknown_model
 from maas.http.request_input import read_json, validate
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
+from maas.passthrough.apis import EMBEDDINGS
 from shared.errors import MaasError
 from shared.models import ModelError
 
@@ -67,7 +68,7 @@ async def post_embeddings(request: Request) -> Response:
     named = value.get("model") if isinstance(value, dict) else None
     is_own = named == OWN_NAME or (embedder is not None and named == embedder.model)
     if not is_own and isinstance(value, dict) and (model := find_model(request, value)) is not None:
-        return await relay(request, model, value, "embeddings")
+        return await relay(request, model, value, EMBEDDINGS)
     body = validate(EmbeddingRequest, value)
     assert isinstance(value, dict)
     user_id = await resolve_caller(request, read_caller(request, value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -24,6 +23,7 @@ from maas.http.openai.request import ignored_header
 from maas.http.server_sent_events import EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
 from maas.memory.health import MemoryReason
+from maas.passthrough.apis import CHAT, MESSAGES, RESPONSES, Api
 from maas.passthrough.calls import Head, ProviderCall, ProviderRequest, is_missing_endpoint
 from maas.passthrough.dialogue import Dialogue, fingerprint
 from maas.passthrough.exchanges import Exchange, check_conversation, left_out_of_memory, logs_to_replace
@@ -35,18 +35,7 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
 
-
-@dataclass(frozen=True, slots=True)
-class Api:
-    """An API of providers: its endpoint, and the field that holds the dialogue."""
-
-    endpoint: str
-    field: str
-
-
-CHAT, RESPONSES = Api("chat/completions", "messages"), Api("responses", "input")
 PROVIDER_KEY_HEADER = "x-maas-provider-key"
-SENT_HEADERS = ("openai-organization", "openai-project", "openai-beta")
 MAX_MEMORY_TOKENS = 32_000
 log = structlog.get_logger()
 
@@ -67,19 +56,19 @@ async def pass_through(request: Request, model: ProviderModel, body: Mapping[str
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise bad_parameter("messages: must be a list with at least one message", "messages")
-    call = await _open(request, model, body, messages, CHAT)
-    return await _respond(request, call, app_state(request))
+    call = await open_call(request, model, body, messages, CHAT, read_caller(request, body))
+    return await _respond(request, call)
 
 
 async def pass_response_through(request: Request, model: ProviderModel, body: Mapping[str, Any]) -> Response | None:
     """Send a request of the Responses API to its provider with memory in it; None if the provider lacks this API."""
-    state, value = app_state(request), body["input"]
+    value = body["input"]
     await _check_previous(request, body)
     items = [{"role": "user", "content": value}] if isinstance(value, str) else value
-    call = await _open(request, model, body, items, RESPONSES)
-    response = await _respond(request, call, state)
+    call = await open_call(request, model, body, items, RESPONSES, read_caller(request, body))
+    response = await _respond(request, call)
     if is_missing_endpoint(response.status_code, bytes(getattr(response, "body", b""))):
-        state.passthrough.lacks_responses(model)
+        app_state(request).passthrough.lacks_responses(model)
         return None
     return response
 
@@ -95,11 +84,14 @@ async def _check_previous(request: Request, body: Mapping[str, Any]) -> None:
         raise bad_parameter(message, "previous_response_id")
 
 
-async def _open(
-    request: Request, model: ProviderModel, body: Mapping[str, Any], messages: list[Any], api: Api
+async def open_call(
+    request: Request, model: ProviderModel, body: Mapping[str, Any], messages: list[Any], api: Api, caller: Caller
 ) -> ProviderCall:
-    """The call that answers this request: one that was left by its client, or a new one."""
-    state, caller = app_state(request), read_caller(request, body)
+    """The call that answers this request: one that was left by its client, or a new one.
+
+    Raises MaasError: what `resolve_user` raises, `bad_parameter`, `over_budget`, `share_used`, `busy`.
+    """
+    state = app_state(request)
     if body.get("stream") is True:
         hold_stream(request)
     user_id = await resolve_caller(request, caller)
@@ -112,16 +104,16 @@ async def _open(
     return call
 
 
-async def relay(request: Request, model: ProviderModel, body: Mapping[str, Any], endpoint: str) -> Response:
+async def relay(request: Request, model: ProviderModel, body: Mapping[str, Any], api: Api) -> Response:
     """Send a request to another endpoint of a provider, without memory, and the reply back."""
     state, caller = app_state(request), read_caller(request, body)
     user_id = await resolve_caller(request, caller)
     await _check_budget(state, user_id)
-    sent = {name: value for name, value in body.items() if name != "maas"} | {"model": model.model}
-    exchange = Exchange(user_id, principal_of(request).name, model, "", None, NO_MEMORY, [sent.get("input")])
-    key = fingerprint([endpoint, exchange.caller, str(user_id), body])
-    call = state.provider_calls.take_left(key) or _call(request, exchange, sent, endpoint, key)
-    return await _respond(request, call, state)
+    sent = {name: value for name, value in body.items() if name not in api.own_fields} | {"model": model.model}
+    exchange = Exchange(user_id, principal_of(request).name, model, "", None, NO_MEMORY, [sent.get(api.field)])
+    key = fingerprint([api.endpoint, exchange.caller, str(user_id), body])
+    call = state.provider_calls.take_left(key) or _call(request, exchange, sent, api, key)
+    return await _respond(request, call)
 
 
 async def _start(
@@ -141,10 +133,11 @@ async def _start(
     before = caller.conversation or body.get("previous_response_id") or ""
     turn = dialogue.key(principal.name, user_id, str(before))
     memory = await _recall(state, user_id, dialogue, _memory_tokens(body, state), (principal.name, turn))
-    sent = {name: value for name, value in body.items() if name != "maas"}
+    sent = {name: value for name, value in body.items() if name not in api.own_fields}
     sent["model"] = model.model
     if memory.text:
-        sent[api.field] = dialogue.with_memory(memory.text)
+        add_memory = dialogue.with_memory_inside if api is MESSAGES else dialogue.with_memory
+        sent[api.field] = add_memory(memory.text)
     exchange = Exchange(
         user_id=user_id,
         caller=principal.name,
@@ -157,32 +150,38 @@ async def _start(
         metadata=caller.metadata,
         is_remembered=caller.is_remembered,
     )
-    return _call(request, exchange, sent, api.endpoint, key)
+    return _call(request, exchange, sent, api, key)
 
 
-def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], endpoint: str, key: str) -> ProviderCall:
+def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], api: Api, key: str) -> ProviderCall:
     """Send a body to an endpoint of the provider."""
     state, model = app_state(request), exchange.model
-    headers = {name: value for name in SENT_HEADERS if (value := request.headers.get(name))}
-    timeout_s = state.settings.http.openai_wait
     return state.provider_calls.start(
         key,
-        ProviderRequest(f"{model.url}/{endpoint}", model.key, headers, sent, f"{endpoint} {model.model}", timeout_s),
+        ProviderRequest(
+            api=api,
+            url=f"{model.url}/{api.endpoint}",
+            key=model.key,
+            headers=api.headers_for(model, request.headers),
+            body=sent,
+            span=f"{api.endpoint} {model.model}",
+            timeout_s=state.settings.http.openai_wait,
+        ),
         _notes(exchange),
-        partial(_store, exchange, state.db, endpoint),
+        partial(_store, exchange, state.db, api),
         state.shares.provider_calls.hold_now(exchange.user_id),
     )
 
 
 async def _store(
-    exchange: Exchange, db: Database, endpoint: str, reply: ProviderReply, failure: MaasError | None
+    exchange: Exchange, db: Database, api: Api, reply: ProviderReply, failure: MaasError | None
 ) -> dict[str, Any]:
     """Store what came of a call, unless the provider does not have this API: then it is asked in another way."""
     status = (failure.details or {}).get("status") if failure is not None else None
-    if endpoint == RESPONSES.endpoint and status and is_missing_endpoint(status, str(failure).encode()):
+    if api is RESPONSES and status and is_missing_endpoint(status, str(failure).encode()):
         return {}
     stored = await exchange.store(db, reply, failure)
-    if endpoint == RESPONSES.endpoint and failure is None and reply.response_id is not None:
+    if api is RESPONSES and failure is None and reply.response_id is not None:
         kept = {"id": reply.response_id}
         await db.value(queries.store_response, exchange.user_id, exchange.id, None, {"kept_by": "provider"}, [], kept)
     return stored
@@ -244,13 +243,19 @@ def _notes(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-async def _respond(request: Request, call: ProviderCall, state: AppState) -> Response:
-    pieces = call.follow()
+async def _respond(request: Request, call: ProviderCall) -> Response:
+    """What the provider answers, or why it does not, in OpenAI's form."""
     try:
-        head = await _unless_left(request, _first(pieces))
+        return await follow(request, call)
     except MaasError as error:
         status, detail = error_of_failed_run(error.code, f"{error.message} (run {call.notes['request_id']})")
         return openai_error_response(request, status, detail, {"x-should-retry": "true"})
+
+
+async def follow(request: Request, call: ProviderCall) -> Response:
+    """What the provider answers, as it writes it. Raises MaasError where there is no answer."""
+    pieces = call.follow()
+    head = await _unless_left(request, _first(pieces))
     headers = _headers(request, call.head.result(), call.notes)
     if call.head.result().is_stream:
         return StreamingResponse(_stream(head, pieces), headers=headers | EVENT_STREAM_HEADERS)
