@@ -16,6 +16,6 @@ WORKDIR /app
 ENV PATH="/venv/bin:$PATH" MAAS_HOST=0.0.0.0 MAAS_AUTH=keys MAAS_ENVIRONMENT=production MAAS_LOG_FORMAT=json
 USER 10001
 EXPOSE 8000
-HEALTHCHECK --start-period=10s --start-interval=1s --interval=15s --timeout=5s \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
+HEALTHCHECK --start-period=10s --interval=5s --timeout=4s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=3)"]
 CMD ["python", "server.py"]
