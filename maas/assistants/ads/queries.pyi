@@ -494,6 +494,8 @@ class AdsSalesQualityRow(TypedDict):
     with_messages: int | Any
     with_messages_all_time: int | Any
     key_stage: int | Any
+    engaged_or_further: int | Any
+    qualified_or_further: int | Any
     paid: int | Any
     revenue: Decimal | Any
 

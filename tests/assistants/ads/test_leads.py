@@ -170,6 +170,22 @@ async def test_the_funnel(shop: Shop) -> None:
     assert (sales["name"], unknown["name"], data["count_all_time"], data["revenue"]) == ("Продажи", None, 11, 50.0)
 
 
+async def test_each_step_of_the_funnel_is_a_part_of_the_one_before(shop: Shop) -> None:
+    """Leads are sold that nobody wrote to, as where people call."""
+    shop.lead()
+    shop.lead(reached_key_stage=True)
+    for _ in range(3):
+        shop.lead(is_qualified=True)
+    shop.lead(revenue=50)
+    steps = (await shop.data("getFunnelStats"))["steps"]
+    assert [(one["step"], one["count"], one["percent_of_step_before"]) for one in steps] == [
+        ("leads", 6, 100.0),
+        ("engaged", 5, 83.33),
+        ("qualified_crm", 4, 80.0),
+        ("paid", 1, 25.0),
+    ]
+
+
 @pytest.mark.parametrize("stage", ["12", "замер"])
 async def test_a_lead_moves_in_the_crm(shop: Shop, crm: Running, stage: str) -> None:
     direction = shop.direction(key_stage_ids=["12"])

@@ -27,7 +27,14 @@ MAX_SUMMARY_CHARS = 1000
 _QUALITY = {
     name: DEFINITIONS[name] for name in ("qualified_leads_crm", "qualified_leads_engaged", "crm_qualification_rate")
 }
+_STEPS = {
+    "leads": "leads",
+    "engaged_or_further": "engaged",
+    "qualified_or_further": "qualified_crm",
+    "paid": "paid",
+}
 _FUNNEL = {
+    "steps": "a lead that came to a step counts in all steps before it, also where it skipped one",
     "engaged": DEFINITIONS["qualified_leads_engaged"],
     "qualified_crm": DEFINITIONS["qualified_leads_crm"],
     "paid": "leads with a revenue",
@@ -105,8 +112,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = await period_of(db, arguments, context, "all")
         ends = account.user_id, account.id, period.start, period.end
         row, stages = await together(db.row(queries.ads_sales_quality, *ends), db.rows(queries.ads_stage_counts, *ends))
-        names = ("leads", "engaged", "qualified_crm", "paid")
-        counts = [row[name] for name in names]
+        counts = [row[name] for name in _STEPS]
         steps = [
             {
                 "step": name,
@@ -114,7 +120,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
                 "percent_of_leads": rounded(rate(count, counts[0])),
                 "percent_of_step_before": rounded(rate(count, before)),
             }
-            for name, count, before in zip(names, counts, [counts[0], *counts], strict=False)
+            for name, count, before in zip(_STEPS.values(), counts, [counts[0], *counts], strict=False)
         ]
         data = {
             "period": period.shown(),

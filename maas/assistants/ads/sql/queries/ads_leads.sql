@@ -34,6 +34,8 @@ select count(*) filter (where x.is_in) as leads, count(*) as leads_all_time,
   count(*) filter (where x.is_in and x.has_messages) as with_messages,
   count(*) filter (where x.has_messages) as with_messages_all_time,
   count(*) filter (where x.is_in and x.reached_key_stage) as key_stage,
+  count(*) filter (where x.is_in and (x.is_engaged or x.is_qualified or x.revenue > 0)) as engaged_or_further,
+  count(*) filter (where x.is_in and (x.is_qualified or x.revenue > 0)) as qualified_or_further,
   count(*) filter (where x.is_in and x.revenue > 0) as paid,
   coalesce(sum(x.revenue) filter (where x.is_in), 0) as revenue
 from (
