@@ -251,7 +251,7 @@ OF_USER |= dict.fromkeys((
     "ads_account", "ads_keep_campaigns", "ads_keep_adsets", "ads_keep_ads", "ads_keep_shown", "ads_keep_adset_days",
     "ads_keep_direction_days", "ads_campaign", "ads_adset", "ads_set_status", "ads_set_adset_budget",
     "ads_adset_targets", "ads_creatives_of", "ads_directions", "ads_direction_figures", "ads_direction_days",
-    "ads_direction_results", "ads_direction_creatives", "ads_set_direction_status", "ads_set_direction_budget",
+    "ads_direction_results", "ads_direction_creatives", "ads_set_direction_status",
     "ads_set_direction_target", "ads_creatives", "ads_creative_figures", "ads_creative_results", "ads_has_revenue",
     "ads_sales_quality", "ads_stage_counts", "ads_count_leads", "ads_leads", "ads_lead", "ads_stages",
     "ads_keep_stages", "ads_set_lead_stage", "ads_count_dialogs", "ads_dialogs", "ads_dialog", "ads_dialog_messages",

@@ -127,7 +127,7 @@ class AdTree:
         await self._db.rows(queries.ads_set_status, *self._owner, fb_id, status)
 
     async def set_budget(self, adset_fb_id: str, minor: int) -> None:
-        """Set the daily budget of an ad set, at Facebook and in its row."""
+        """Set the daily budget of an ad set, at Facebook, in its row and in that of its direction."""
         with vendor_errors():
             await self.facebook.set_daily_budget(adset_fb_id, minor)
         await self._db.rows(queries.ads_set_adset_budget, *self._owner, adset_fb_id, minor)

@@ -387,8 +387,6 @@ ads_direction_creatives: Query[AdsDirectionCreativesRow, pg.uuid, pg.uuid, pg.in
 
 ads_set_direction_status: Value[None, Never, pg.uuid, pg.uuid, pg.text]
 
-ads_set_direction_budget: Value[None, Never, pg.uuid, pg.uuid, pg.int8]
-
 ads_set_direction_target: Value[None, Never, pg.uuid, pg.uuid, pg.numeric, pg.text]
 
 # ads_facebook.sql

@@ -100,9 +100,43 @@ async def test_without_facebook_directions_have_their_stored_figures(bare: Shop,
 async def test_a_pause_stops_the_direction_and_its_ad_set(shop: Shop, facebook: Running) -> None:
     direction = shop.direction()
     body = await shop.call("pauseDirection", {"direction_id": str(direction)})
-    assert body["verification"] == {"verified": True, "status": {"direction": "PAUSED", "facebook": "PAUSED"}}
+    assert body["verification"] == {
+        "verified": True,
+        "status": {"direction": "PAUSED", "facebook": {"111": "PAUSED"}},
+    }
     assert [(one["path"], one["body"]) for one in facebook.journal("POST")] == [("/v24.0/111", {"status": "PAUSED"})]
     assert shop.rows("select status from directions where id = %s", direction) == [{"status": "PAUSED"}]
+
+
+async def test_a_pause_stops_all_ad_sets_of_a_direction(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction()
+    await shop.data("getAdSets", {"campaign_id": "101"})
+    own = "update adsets set direction_id = %s where user_id = %s and fb_id in ('111', '112') returning 1"
+    shop.rows(own, direction, shop.user)
+    body = await shop.call("pauseDirection", {"direction_id": str(direction)})
+    assert body["verification"]["status"]["facebook"] == {"111": "PAUSED", "112": "PAUSED"}
+    assert {facebook.state()["adsets"][fb_id]["status"] for fb_id in ("111", "112")} == {"PAUSED"}
+    body = await shop.call("resumeDirection", {"direction_id": str(direction)})
+    assert body["verification"] == {
+        "verified": True,
+        "status": {"direction": "ACTIVE", "facebook": {"111": "ACTIVE"}},
+    }
+    assert body["data"]["other_adset_ids"] == ["112"]
+    assert facebook.state()["adsets"]["112"]["status"] == "PAUSED"
+
+
+async def test_a_budget_is_that_of_the_ad_set_everywhere(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction(daily_budget_minor=6000)
+    await shop.data("updateBudget", {"adset_id": "111", "daily_budget": 75})
+    (listed,) = (await shop.data("getDirections"))["directions"]
+    details = await shop.data("getDirectionDetails", {"direction_id": str(direction)})
+    budgets = listed["daily_budget"], details["direction"]["daily_budget"], details["facebook_adset"]["daily_budget"]
+    assert budgets == (75.0, 75.0, 75.0)
+    shop.rows("update directions set daily_budget_minor = 6000 where id = %s returning 1", direction)
+    await shop.data("getAdSets", {"campaign_id": "101"})
+    assert shop.rows("select daily_budget_minor from directions where id = %s", direction) == [
+        {"daily_budget_minor": 7500}
+    ]
 
 
 async def test_a_direction_that_facebook_does_not_pause_stays(shop: Shop, facebook: Running) -> None:
@@ -115,7 +149,7 @@ async def test_a_direction_that_facebook_does_not_pause_stays(shop: Shop, facebo
 async def test_a_direction_without_an_ad_set_is_paused_alone(shop: Shop, facebook: Running) -> None:
     direction = shop.direction(fb_adset_id=None)
     body = await shop.call("pauseDirection", {"direction_id": str(direction)})
-    assert body["verification"] == {"verified": True, "status": {"direction": "PAUSED"}}
+    assert body["verification"] == {"verified": True, "status": {"direction": "PAUSED", "facebook": {}}}
     body = await shop.call("updateDirectionBudget", {"direction_id": str(direction), "daily_budget": 10})
     assert body["error_code"] == "failed" and "no ad set" in body["message"] and facebook.journal("POST") == []
 

@@ -29,10 +29,11 @@ ADS = (
     "updateDirectionBudget",
     "updateDirectionTargetCPL",
     "pauseDirection",
+    "resumeDirection",
 )
 CRM = ("getLeads", "getLeadDetails", "getFunnelStats", "getSalesQuality", "updateLeadStage")
 DANGEROUS = {"pauseCampaign", "pauseAdSet", "updateBudget", "updateDirectionBudget", "pauseDirection"}
-WRITES = {"resumeCampaign", "resumeAdSet", "updateDirectionTargetCPL", "updateLeadStage"}
+WRITES = {"resumeCampaign", "resumeAdSet", "resumeDirection", "updateDirectionTargetCPL", "updateLeadStage"}
 
 
 def test_the_tools_are_those_of_the_catalogue(bare: Shop) -> None:

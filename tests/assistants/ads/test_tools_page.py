@@ -30,6 +30,7 @@ DANGEROUS = {
 WRITES = {
     "resumeCampaign",
     "resumeAdSet",
+    "resumeDirection",
     "updateDirectionTargetCPL",
     "triggerCreativeAnalysis",
     "stopCreativeTest",
@@ -44,7 +45,7 @@ READS = {
     "crm": {"getLeads", "getLeadDetails", "getFunnelStats", "getSalesQuality"},
     "whatsapp": {"getDialogs", "getDialogMessages", "analyzeDialog", "searchDialogSummaries"},
 }  # fmt: skip
-COUNTS = {"ads": 16, "creative": 15, "crm": 5, "whatsapp": 5}
+COUNTS = {"ads": 17, "creative": 15, "crm": 5, "whatsapp": 5}
 
 
 @dataclass

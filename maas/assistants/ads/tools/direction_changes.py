@@ -1,4 +1,4 @@
-"""Changes to directions: their budget and their pause also reach the ad set at Facebook, their target is ours alone."""
+"""Changes to directions: their budget and their pause also reach ad sets at Facebook, their target is ours alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
+from maas.assistants.ads.clients.facebook import Status
 from maas.assistants.ads.direction_figures import NO_ADSET, Directions, Row, directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import DirectionArguments, Money, minor_of, money
@@ -15,6 +16,7 @@ from maas.assistants.ads.tools.preparations import Preparations
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_DIRECTION,
+    RESUME_DIRECTION,
     SET_DIRECTION_BUDGET,
     SET_TARGET,
 )
@@ -59,14 +61,13 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         target = {"target_cpl": rounded(row["target_cpl"]), "target_currency": row["target_cpl_currency"]}
         return {"verified": target.items() <= data.items()} | target
 
-    async def verify_pause(_: Any, context: ToolContext, data: Any) -> Any:
-        """The statuses of the direction and of its ad set at Facebook now."""
+    async def verify_status(_: Any, context: ToolContext, data: Any) -> Any:
+        """The statuses of the direction and of the ad sets that were changed, at Facebook now."""
         row = await directions_of(db, vendors, context).find(data["id"])
-        found = {"direction": row["status"]}
-        if (fb_id := data["facebook_adset_id"]) is not None:
-            with vendor_errors():
-                found["facebook"] = await vendors.facebook(context).status(fb_id)
-        return {"verified": set(found.values()) == {"PAUSED"}, "status": found}
+        with vendor_errors():
+            adsets = {fb_id: await vendors.facebook(context).status(fb_id) for fb_id in data["changed_adset_ids"]}
+        is_done = {row["status"], *adsets.values()} == {data["status"]}
+        return {"verified": is_done, "status": {"direction": row["status"], "facebook": adsets}}
 
     @tool(
         name="updateDirectionBudget",
@@ -86,7 +87,6 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         if (fb_id := row["fb_adset_id"]) is None:
             raise ToolFailure(NO_ADSET)
         await tree.set_budget(fb_id, minor)
-        await db.rows(queries.ads_set_direction_budget, directions.account.user_id, row["id"], minor)
         before = money(row["daily_budget_minor"], currency)
         data = _head(row) | {
             "currency": currency,
@@ -122,21 +122,45 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         domain=DOMAIN,
         effect="dangerous",
         needs="connected",
-        verify=verify_pause,
+        verify=verify_status,
         wording=PAUSE_DIRECTION,
         prepare=preparations.direction_pause,
         preview=previews.direction_pause,
     )
     async def pause_direction(arguments: DirectionArguments, context: ToolContext) -> Any:
-        """Pause a direction and its ad set at Facebook."""
+        """Pause a direction and all its ad sets at Facebook."""
         directions, row, tree = await _open(db, vendors, arguments, context)
-        if (fb_id := row["fb_adset_id"]) is not None:
-            await tree.set_status(fb_id, "PAUSED")
-        await db.rows(queries.ads_set_direction_status, directions.account.user_id, row["id"], "PAUSED")
-        data = _head(row) | {"status": "PAUSED", "status_before": row["status"]}
+        data = await _set_status(db, directions, tree, row, row["adset_fb_ids"], "PAUSED")
         return ToolAnswer(data, {row["name"]: data["id"]})
 
-    return [update_direction_budget, update_direction_target_cpl, pause_direction]
+    @tool(
+        name="resumeDirection",
+        domain=DOMAIN,
+        effect="write",
+        needs="connected",
+        verify=verify_status,
+        wording=RESUME_DIRECTION,
+        preview=previews.direction_start,
+    )
+    async def resume_direction(arguments: DirectionArguments, context: ToolContext) -> Any:
+        """Resume a paused direction and its own ad set at Facebook; other ad sets of it stay as they are."""
+        directions, row, tree = await _open(db, vendors, arguments, context)
+        own = [row["fb_adset_id"]] if row["fb_adset_id"] is not None else []
+        data = await _set_status(db, directions, tree, row, own, "ACTIVE")
+        data["other_adset_ids"] = [fb_id for fb_id in row["adset_fb_ids"] if fb_id not in own]
+        return ToolAnswer(data, {row["name"]: data["id"]})
+
+    return [update_direction_budget, update_direction_target_cpl, pause_direction, resume_direction]
+
+
+async def _set_status(
+    db: Database, directions: Directions, tree: AdTree, row: Row, adset_fb_ids: list[str], status: Status
+) -> dict[str, Any]:
+    """Start or pause ad sets of a direction, and then the direction."""
+    for fb_id in adset_fb_ids:
+        await tree.set_status(fb_id, status)
+    await db.rows(queries.ads_set_direction_status, directions.account.user_id, row["id"], status)
+    return _head(row) | {"status": status, "status_before": row["status"], "changed_adset_ids": adset_fb_ids}
 
 
 def _head(row: Row) -> dict[str, Any]:

@@ -55,11 +55,17 @@ class Previews:
         return Preview(row["name"], (Change(TARGET, rounded(row["target_cpl"]), rounded(arguments.target_cpl)),))
 
     async def direction_pause(self, arguments: Any, context: ToolContext) -> Preview:
-        row = await directions_of(self.db, self.vendors, context).find(arguments.direction_id)
-        return Preview(row["name"], (Change(STATUS, row["status"], "PAUSED"),))
+        return await self._direction(arguments, context, "PAUSED")
+
+    async def direction_start(self, arguments: Any, context: ToolContext) -> Preview:
+        return await self._direction(arguments, context, "ACTIVE")
 
     async def creative(self, arguments: Any, context: ToolContext) -> Preview:
         return Preview(title_of(await find_creative(self.db, context, arguments.creative_id)))
+
+    async def _direction(self, arguments: Any, context: ToolContext, status: str) -> Preview:
+        row = await directions_of(self.db, self.vendors, context).find(arguments.direction_id)
+        return Preview(row["name"], (Change(STATUS, row["status"], status),))
 
     async def _campaign(self, arguments: Any, context: ToolContext, status: str) -> Preview:
         row = await tree_of(self.db, self.vendors, context).find_campaign(arguments.campaign_id)

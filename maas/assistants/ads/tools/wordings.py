@@ -56,8 +56,15 @@ SET_TARGET = Wording(
 PAUSE_DIRECTION = Wording(
     Phrase("Pause a direction", "Остановить направление"),
     Phrase(
-        "The direction and its ad set at Facebook stop: it gets no more leads from advertising",
-        "Направление и его группа объявлений в Facebook остановятся: лидов с рекламы больше не будет",
+        "The direction and all its ad sets at Facebook stop: it gets no more leads from advertising",
+        "Направление и все его группы объявлений в Facebook остановятся: лидов с рекламы больше не будет",
+    ),
+)
+RESUME_DIRECTION = Wording(
+    Phrase("Resume a direction", "Включить направление"),
+    Phrase(
+        "The ads of the direction's own ad set run and spend money again",
+        "Объявления основной группы направления снова пойдут и будут тратить деньги",
     ),
 )
 LAUNCH_CREATIVE = Wording(

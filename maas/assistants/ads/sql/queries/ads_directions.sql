@@ -45,8 +45,5 @@ from maas.user_creatives c where c.user_id = $1 and c.direction_id = $2 order by
 -- name: ads_set_direction_status  -- $1 user, $2 direction, $3 status
 update maas.directions set status = $3 where user_id = $1 and id = $2;
 
--- name: ads_set_direction_budget  -- $1 user, $2 direction, $3 budget in minor units
-update maas.directions set daily_budget_minor = $3 where user_id = $1 and id = $2;
-
 -- name: ads_set_direction_target  -- $1 user, $2 direction, $3 target, $4 currency
 update maas.directions set target_cpl = $3, target_cpl_currency = $4 where user_id = $1 and id = $2;

@@ -16,7 +16,12 @@ where (c.name, c.objective, c.status, c.daily_budget_minor)
   is distinct from (excluded.name, excluded.objective, excluded.status, excluded.daily_budget_minor);
 
 -- name: ads_keep_adsets  -- $1 user, $2 ad account, $3 ad sets: fb_id, campaign_fb_id, name, status,
--- daily_budget_minor; their campaigns are known
+-- daily_budget_minor; their campaigns are known. A direction has the budget of its ad set
+with of_directions as (
+  update maas.directions d set daily_budget_minor = r.daily_budget_minor
+  from jsonb_to_recordset($3::jsonb) as r(fb_id text, daily_budget_minor bigint)
+  where d.user_id = $1 and d.ad_account_id = $2 and d.fb_adset_id = r.fb_id
+    and d.daily_budget_minor is distinct from r.daily_budget_minor)
 insert into maas.adsets as s (user_id, campaign_id, direction_id, fb_id, name, status, daily_budget_minor)
 select distinct on (c.id, r.fb_id) c.user_id, c.id,
   (select d.id from maas.directions d where d.ad_account_id = $2 and d.user_id = $1 and d.fb_adset_id = r.fb_id
@@ -100,6 +105,9 @@ update maas.adsets s set status = $4, updated_at = now() from maas.campaigns c
 where c.id = s.campaign_id and c.user_id = $1 and c.ad_account_id = $2 and s.fb_id = $3 and s.status <> $4;
 
 -- name: ads_set_adset_budget  -- $1 user, $2 ad account, $3 the id of Facebook, $4 budget in minor units
+with of_direction as (
+  update maas.directions set daily_budget_minor = $4
+  where user_id = $1 and ad_account_id = $2 and fb_adset_id = $3)
 update maas.adsets s set daily_budget_minor = $4, updated_at = now() from maas.campaigns c
 where c.id = s.campaign_id and c.user_id = $1 and c.ad_account_id = $2 and s.fb_id = $3;
 
