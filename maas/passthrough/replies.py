@@ -9,6 +9,7 @@ from typing import Any
 from shared.text import clean, is_blank
 
 MAX_ID_CHARS = 200
+MAX_COUNT = 100_000_000  # of tokens; what says more is no count, and sums of these fit Postgres's int
 MAX_KEPT_CHARS = 1_000_000  # of an answer; the client gets all of it
 FAILED = ("content_filter", "error", "failed", "cancelled", "queued", "in_progress", "pause_turn", "refusal")
 RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -84,7 +85,7 @@ class ProviderReply:
                 self._read_message_usage(usage)
         for block in _maps(blocks):
             if block.get("type") in ("text", "text_delta") and isinstance(text := block.get("text"), str):
-                self.text = (self.text + clean(text))[:MAX_KEPT_CHARS]
+                self._add_text(text)
             elif block.get("type") == "tool_use":
                 self.has_calls = True
                 self.calls.append({"name": clean(str(block.get("name")))[:200]})
@@ -104,8 +105,8 @@ class ProviderReply:
     def _read_choice(self, choice: Mapping[str, Any]) -> None:
         said = choice.get("delta") or choice.get("message")
         if isinstance(said, Mapping):
-            if isinstance(text := said.get("content"), str) and len(self.text) < MAX_KEPT_CHARS:
-                self.text += clean(text)
+            if isinstance(text := said.get("content"), str):
+                self._add_text(text)
             if calls := list(_maps(said.get("tool_calls"))) or list(_maps([said.get("function_call")])):
                 self.has_calls = True
                 names = (one.get("function", one) for one in calls)
@@ -116,6 +117,10 @@ class ProviderReply:
                 ]
         if isinstance(finish := choice.get("finish_reason"), str):
             self.finish = finish[:40]
+
+    def _add_text(self, text: str) -> None:
+        if len(self.text) < MAX_KEPT_CHARS:
+            self.text += clean(text)[:MAX_KEPT_CHARS]
 
     def _read_usage(self, usage: Mapping[str, Any]) -> None:
         self.tokens_in = _count(usage.get("prompt_tokens"))
@@ -129,4 +134,4 @@ def _maps(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT else None

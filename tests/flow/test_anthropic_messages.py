@@ -184,6 +184,17 @@ def test_an_error_is_that_of_the_provider(
     assert stack.rows(ROWS, user) == []
 
 
+@pytest.mark.parametrize("count", [10**8, 2**31 - 1, 2**40, -1, True, "many", None])
+def test_strange_counts_of_tokens_lose_nothing(stack: Stack, provider: Provider, user: str, count: object) -> None:
+    message: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant", "stop_reason": "end_turn"}
+    message["content"] = [{"type": "text", "text": "Hello."}]
+    message["usage"] = {name: count for name in ("input_tokens", "cache_read_input_tokens", "output_tokens")}
+    provider.answer = lambda body: Response(json.dumps(message), content_type="application/json")
+    body = {"model": MODEL, "user": user, "messages": [{"role": "user", "content": "Hi"}]}
+    assert stack.client.post("/v1/messages", json=body).status_code == 200
+    assert [row["content"] for row in stack.rows(ROWS, user)] == ["Hi", "Hello."]
+
+
 def test_a_stream_that_fails_is_not_remembered(stack: Stack, client: Anthropic, provider: Provider, user: str) -> None:
     begun = {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": []}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Half of"}}
