@@ -15,7 +15,7 @@ MAX_CALLS, MAX_SECONDS = 30, 300.0
 BUILT_IN = "extractive:"
 ROLES = {"ads": "AdsAgent", "creative": "CreativeAgent", "crm": "CrmAgent", "whatsapp": "WhatsappAgent"}
 ABOUT = {
-    "ads": "campaigns, ad sets, directions, budgets, spend, ROI",
+    "ads": "campaigns, ad sets, directions, budgets, spend, ROI, what a lead or a qualified lead costs",
     "creative": "creatives, videos, retention, tests, scores",
     "crm": "leads, funnel, qualification, sales",
     "whatsapp": "dialogues, messages, mailings",
@@ -27,6 +27,8 @@ KEYWORDS = {
         "реклама", "расход", "потратили", "трата", "бюджет", "кампания", "направление", "группа объявлений",
         "адсет", "roi", "окупаемость", "бюджет направления", "ads", "spend", "budget", "campaign", "campaigns",
         "direction", "directions", "ad set", "ad sets",
+        "стоит", "стоит лид", "стоимость", "стоимость лида", "стоимость квалифицированного", "цена", "цена лида",
+        "обошлись", "во что они обошлись", "cost", "lead cost", "leads cost", "they cost", "cost per lead",
     ),
     "creative": (
         "креатив", "топ креативов", "запусти креатив", "запустить креатив", "креатив в направление",

@@ -18,6 +18,7 @@ TOOLS = {
     "Покажи расходы за сегодня": "getSpendReport",
     "Какие направления активны?": "getDirections",
     "Измени бюджет направления Кухни на 50": "updateDirectionBudget",
+    "Сколько стоит лид?": "getROIReport",
     "Покажи все креативы": "getCreatives",
     "Топ-5 креативов по CPL": "getTopCreatives",
     "Проанализируй креатив «Лето»": "triggerCreativeAnalysis",

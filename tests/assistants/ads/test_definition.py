@@ -21,12 +21,14 @@ ROUTES = [
     ("Покажи retention видео", "creative"),
     ("Покажи последние диалоги", "whatsapp"),
     ("Сколько лидов сегодня?", "crm"),
+    ("Сколько стоит лид?", "ads"),
 ]
 IN_ENGLISH = [
     ("Show the spend of today", "ads"),
     ("Launch creative Summer into direction Kitchens", "creative"),
     ("How many qualified leads are there?", "crm"),
     ("Show the last dialogues", "whatsapp"),
+    ("What does a lead cost?", "ads"),
 ]
 
 
@@ -36,7 +38,17 @@ def test_words_decide(question: str, agent: str) -> None:
     assert chosen is not None and chosen.name == agent
 
 
-@pytest.mark.parametrize("question", ["Как дела?", "Почему реклама даёт плохих лидов?", "Is the lead worth the spend?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Как дела?",
+        "Почему реклама даёт плохих лидов?",
+        "Сколько квалифицированных лидов и во что они обошлись?",
+        "Стоимость квалифицированного лида",
+        "Is the lead worth the spend?",
+        "How many qualified leads are there, and what did they cost?",
+    ],
+)
 def test_words_do_not_decide(question: str) -> None:
     assert by_keywords(question, AGENTS) is None
 
