@@ -62,7 +62,7 @@ async def test_they_are_listed_for_a_known_user(business: Marketer) -> None:
     async with as_user(business) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     of_assistant = {name: tool for name, tool in tools.items() if name not in READING | ASKING}
-    assert len(of_assistant) == 41 and len(tools) == 41 + len(READING | ASKING)
+    assert len(of_assistant) == 42 and len(tools) == 42 + len(READING | ASKING)
     hints = {name: tool.annotations for name, tool in of_assistant.items()}
     assert {name for name, one in hints.items() if one and one.destructive_hint} == DANGEROUS
     assert hints["getCampaigns"].read_only_hint and "period" in tools["getCampaigns"].input_schema["properties"]

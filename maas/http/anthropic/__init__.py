@@ -59,6 +59,7 @@ class AnthropicMessage(LenientSchema):
 class AnthropicErrorDetail(Schema):
     type: str = Field(description="invalid_request_error, not_found_error, rate_limit_error, api_error, ...")
     message: str
+    code: str = Field(description="What MaaS calls it; not a field of Anthropic's.")
 
 
 class AnthropicError(Schema):
@@ -83,11 +84,11 @@ def _translate(request: Request, response: JSONResponse) -> JSONResponse:
     message = error["message"] if has_route or response.status_code != 404 else UNSUPPORTED_HINT
     status = 404 if error["code"] == "unknown_assistant" else response.status_code
     headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
-    return anthropic_error_response(400 if status == 422 else status, message, headers)
+    return anthropic_error_response(400 if status == 422 else status, error["code"], message, headers)
 
 
-def anthropic_error_response(status: int, message: str, headers: Mapping[str, str]) -> JSONResponse:
+def anthropic_error_response(status: int, code: str, message: str, headers: Mapping[str, str]) -> JSONResponse:
     """Return an error of this HTTP status."""
     kind = _ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    error = AnthropicError(error=AnthropicErrorDetail(type=kind, message=message))
+    error = AnthropicError(error=AnthropicErrorDetail(type=kind, message=message, code=code))
     return JSONResponse(error.model_dump(), status, headers=dict(headers))

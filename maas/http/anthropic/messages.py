@@ -35,7 +35,7 @@ async def post_message(request: Request) -> Response:
         return await follow(request, call)
     except MaasError as error:
         status, detail = error_of_failed_run(error.code, f"{error.message} (run {call.notes['request_id']})")
-        return anthropic_error_response(status, detail.message, {"x-should-retry": "true"})
+        return anthropic_error_response(status, error.code, detail.message, {"x-should-retry": "true"})
 
 
 def _read_caller(request: Request, body: Mapping[str, Any]) -> Caller:
