@@ -94,11 +94,16 @@ class Provider:
         self.has_responses = False
         self.answer = lambda body: said(f"Noted: {last_text(body)}")
 
-    def _complete(self, request: Request) -> Response:
+    def _keep(self, request: Request) -> Json:
+        """Note a request, and return its body."""
         body: Json = json.loads(request.get_data())
         with self._lock:
             self.sent.append(body)
             self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        return body
+
+    def _complete(self, request: Request) -> Response:
+        body = self._keep(request)
         time.sleep(self.delay_s)
         message = self.answer(body)
         if isinstance(message, Response):
@@ -111,10 +116,7 @@ class Provider:
         """A response of the Responses API, from a provider that has it."""
         if not self.has_responses:
             return Response("Not Found", 404)
-        body: Json = json.loads(request.get_data())
-        with self._lock:
-            self.sent.append(body)
-            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        body = self._keep(request)
         message = self.answer(body)
         if isinstance(message, Response):
             return message
@@ -129,10 +131,7 @@ class Provider:
 
     def _say(self, request: Request) -> Response:
         """A message of Anthropic's API."""
-        body: Json = json.loads(request.get_data())
-        with self._lock:
-            self.sent.append(body)
-            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        body = self._keep(request)
         time.sleep(self.delay_s)
         answer = self.answer(body)
         if isinstance(answer, Response):

@@ -64,7 +64,8 @@ class Head:
 class ProviderCall:
     """A call that runs or has just ended. `notes` are what MaaS adds to the reply: the member `maas`.
 
-    `is_left`: whoever waited for it has gone without having read the reply to its end.
+    `is_left`: whoever waited for it has gone without having read the reply to its end. `failure`: why a reply that is
+    no stream broke off.
     """
 
     notes: Mapping[str, Any]
@@ -72,6 +73,7 @@ class ProviderCall:
     pieces: list[bytes] = field(default_factory=list)
     is_done: bool = False
     is_left: bool = False
+    failure: MaasError | None = None
     ended_at: float = 0.0
     _followers: int = 0
     _was_read: bool = False
@@ -84,7 +86,7 @@ class ProviderCall:
         self._task = asyncio.ensure_future(run)
 
     async def follow(self) -> AsyncGenerator[bytes, None]:
-        """Yield the pieces of the reply, from the first one. Raises MaasError where there is no reply."""
+        """Yield the pieces of the reply, from the first one. Raises MaasError where there is no whole reply."""
         self._join()
         try:
             await asyncio.shield(self.head)
@@ -95,6 +97,8 @@ class ProviderCall:
                     yield self.pieces[sent - 1]
                 if self.is_done:
                     self._was_read = True
+                    if self.failure is not None:
+                        raise self.failure
                     return
                 await self._change.wait()
         finally:
@@ -266,8 +270,10 @@ class ProviderCalls:
         if not call.head.done():
             call.head.set_exception(failure)
             call.head.exception()  # nobody may be left to hear of it
-        else:
+        elif call.head.result().is_stream:
             call.add(api.error_event(failure))
+        else:
+            call.failure = failure
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[bytes, None]:

@@ -28,8 +28,10 @@ class Dialogue:
     @classmethod
     def of(cls, messages: Sequence[Any]) -> Dialogue:
         for at in range(len(messages) - 1, -1, -1):
+            if _role(messages[at]) != "user":
+                continue
             text = text_of(messages[at])
-            if _role(messages[at]) == "user" and not (is_blank(text) and _results_end(messages[at])):
+            if not (is_blank(text) and _results_end(messages[at])):
                 return cls(messages, text, at)
         return cls(messages)
 

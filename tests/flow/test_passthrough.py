@@ -14,10 +14,11 @@ import httpx2
 import openai
 import pytest
 from openai import OpenAI
+from werkzeug import Response
 
 from tests.http_server import HTTPServer
 from tests.polling import poll
-from tests.provider import Provider, called, last_text, openai_client, refused, said
+from tests.provider import JSON, Provider, called, last_text, openai_client, refused, said
 from tests.stack import Stack
 
 MODEL = "openai:gpt-4o"
@@ -390,8 +391,6 @@ def test_strange_messages_are_the_providers_to_judge(
 
 
 def test_a_stream_that_breaks(stack: Stack, client: OpenAI, provider: Provider, user: str) -> None:
-    from werkzeug import Response
-
     def broken() -> Iterator[bytes]:
         yield b'data: {"id":"1","choices":[{"index":0,"delta":{"content":"I be"}}]}\n\n'
         raise ConnectionResetError
@@ -401,6 +400,15 @@ def test_a_stream_that_breaks(stack: Stack, client: OpenAI, provider: Provider, 
         list(ask(client, user, "Go on.", stream=True))
     poll(lambda: stack.rows("select status from pipeline_runs where user_id = %s", user), 5, "noted")
     assert stack.rows("select status from pipeline_runs where user_id = %s", user)[0]["status"] == "FAILED"
+    assert stack.rows(ROWS, user) == []
+
+
+def test_a_reply_that_breaks_off_is_an_error(stack: Stack, client: OpenAI, provider: Provider, user: str) -> None:
+    length = {"Content-Length": "1000"}
+    provider.answer = lambda body: Response(iter(['{"id": ']), headers=length, content_type=JSON)
+    with pytest.raises(openai.APIStatusError) as caught:
+        ask(client, user, "Go on.")
+    assert caught.value.status_code == 503 and "cannot be reached" in str(caught.value)
     assert stack.rows(ROWS, user) == []
 
 

@@ -125,6 +125,17 @@ async def test_a_pause_stops_all_ad_sets_of_a_direction(shop: Shop, facebook: Ru
     assert facebook.state()["adsets"]["112"]["status"] == "PAUSED"
 
 
+async def test_a_pause_that_fails_half_way_says_what_is_paused(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction()
+    await shop.data("getAdSets", {"campaign_id": "101"})
+    own = "update adsets set direction_id = %s where user_id = %s and fb_id in ('111', '112') returning 1"
+    shop.rows(own, direction, shop.user)
+    facebook.fault("status", method="POST", path="/112", code=100)
+    body = await shop.call("pauseDirection", {"direction_id": str(direction)})
+    assert body["error_code"] == "failed" and "PAUSED already: 111" in body["message"], body
+    assert shop.rows("select status from directions where id = %s", direction) == [{"status": "ACTIVE"}]
+
+
 async def test_a_budget_is_that_of_the_ad_set_everywhere(shop: Shop, facebook: Running) -> None:
     direction = shop.direction(daily_budget_minor=6000)
     await shop.data("updateBudget", {"adset_id": "111", "daily_budget": 75})

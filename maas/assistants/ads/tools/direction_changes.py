@@ -156,9 +156,14 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 async def _set_status(
     db: Database, directions: Directions, tree: AdTree, row: Row, adset_fb_ids: list[str], status: Status
 ) -> dict[str, Any]:
-    """Start or pause ad sets of a direction, and then the direction."""
-    for fb_id in adset_fb_ids:
-        await tree.set_status(fb_id, status)
+    """Start or pause ad sets of a direction, and then the direction. Raises ToolFailure, which says what was done."""
+    for number, fb_id in enumerate(adset_fb_ids):
+        try:
+            await tree.set_status(fb_id, status)
+        except ToolFailure as failure:
+            if number > 0:
+                failure.message += f"; {status} already: {', '.join(adset_fb_ids[:number])}"
+            raise
     await db.rows(queries.ads_set_direction_status, directions.account.user_id, row["id"], status)
     return _head(row) | {"status": status, "status_before": row["status"], "changed_adset_ids": adset_fb_ids}
 
