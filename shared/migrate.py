@@ -147,7 +147,7 @@ def _missing(connection: Connection, files: dict[str, str]) -> list[str]:
                 "former_layout",
                 f"this database has the tables of another version of {what}, from before 0.1.0: export each user with "
                 "that version (maas export USER), start this one with a new database (another DATABASE_URL, or another "
-                "folder in MAAS_DATA_DIR), and import them (maas import FILE --user USER)",
+                "folder in MAAS_DATA_DIR), and import them (maas import FILE)",
             )
     return [
         name

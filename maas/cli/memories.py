@@ -16,7 +16,7 @@ from uuid import UUID
 
 import typer
 
-from maas import queries
+from maas import queries, users
 from maas.cli.invocation import DATE_FORMATS, LOCAL_USER, User, composition_of, in_zone, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
 from maas.knowledge.embedding import embed_chunks
@@ -27,7 +27,7 @@ from maas.memory.origins import mark_of
 from maas.memory.query import MAX_SEQ, Scope, SearchFilter
 from maas.memory.search import Hit, search
 from maas.memory.transfer.export import PARTS, write_export
-from maas.memory.transfer.formats import is_export
+from maas.memory.transfer.formats import exported_user
 from maas.memory.transfer.import_ import import_batch, import_file, read_staged, stage_file
 from maas.model_registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder
 from maas.settings import Settings
@@ -164,16 +164,28 @@ def erase(
 
 def import_history(
     file: Annotated[Path, typer.Argument(help=FORMATS, exists=True, dir_okay=False)],
-    user: User = LOCAL_USER,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            help="user whose memory it becomes, a UUID",
+            show_default="the user of the export; of other files, a user of this machine",
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option(help="wait until every message is summarized")] = True,
 ) -> None:
     """Import with a progress bar and print the counts. Raises MaasError, also for a line that is not valid."""
-    user_id = read_uuid(user, "--user")
     with file.open("rb") as source:
-        if is_export(source):
+        exported = exported_user(source, file.name)
+        user_id = read_uuid(user, "--user") if user else exported or users.LOCAL_USER
+        if exported is not None:
             done = with_database(lambda db, _: import_file(db, user_id, source, file.name, "cli", is_operator=True))
             others = f", {done.others} conversations, messages, notes and images" if done.others else ""
-            show(f"{done.added} messages and {done.records} summaries restored{others}, {done.known} already known")
+            show(
+                f"{done.added} messages and {done.records} summaries restored{others}, {done.known} already known, "
+                f"for user {user_id}"
+            )
             return
         with TemporaryFile() as staged:
             total = stage_file(source, file.name, staged)

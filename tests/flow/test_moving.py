@@ -108,7 +108,7 @@ def test_the_command_moves_them_too(stack: Stack, user: UUID, tmp_path: Path) ->
     )
     before = path.read_text().splitlines()
     maas(stack, "erase", str(user), "--yes")
-    assert "8 conversations, messages, notes and images" in maas(stack, "import", str(path), "--user", str(user)).stdout
+    assert "8 conversations, messages, notes and images" in maas(stack, "import", str(path)).stdout
     again = maas(stack, "export", str(user)).stdout.splitlines()
     kept = [line for line in before[1:] if json.loads(line)["type"] in RESTORED]
     assert again[1:] == kept

@@ -33,9 +33,9 @@ def test_export_erase_import(stack: Stack, user: UUID, tmp_path: Path) -> None:
     assert erased.returncode == 0, erased.stderr
     assert re.search(r"^raw_logs +4$", erased.stdout, re.MULTILINE)
     assert stack.rows("select from raw_logs where user_id = %s", user) == []
-    restored = maas(stack, "import", str(path), "--user", str(user))
+    restored = maas(stack, "import", str(path))
     assert restored.returncode == 0, restored.stderr
-    assert "4 messages and 2 summaries restored, 0 already known" in restored.stdout
+    assert f"4 messages and 2 summaries restored, 0 already known, for user {user}" in restored.stdout
     assert "Zephyr" in maas(stack, "search", "boat", "--user", str(user)).stdout
     assert maas(stack, "export", str(user)).stdout.splitlines()[1:] == [
         line for line in printed[1:] if json.loads(line)["type"] != "run"

@@ -71,6 +71,11 @@ def is_export(file: BinaryIO) -> bool:
     return isinstance(header, dict) and header.get("maas") == "export"
 
 
+def exported_user(file: BinaryIO, name: str) -> UUID | None:
+    """Return the user in the header of a MaaS export, None for other formats. Raises MaasError('bad_import')."""
+    return _validate(ExportHeader, next(read_lines(file, name))).user_id if is_export(file) else None
+
+
 def read_export(file: BinaryIO, name: str) -> Iterator[RowBatch]:
     """Yield the rows of a MaaS export; the process decodes one image at a time. Raises MaasError('bad_import')."""
     lines = read_lines(file, name)
