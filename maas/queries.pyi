@@ -2000,6 +2000,11 @@ retry_run: Value[str, Never, pg.uuid, pg.text]
 
 schema_is_there: Value[bool, Never]
 
+class TryCommitRow(TypedDict):
+    case: bool | Any
+
+try_commit: Value[bool, TryCommitRow]
+
 class IsMigratedToRow(TypedDict):
     coalesce: bool | Any
 

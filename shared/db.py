@@ -31,12 +31,14 @@ UNAVAILABLE = (
     asyncpg.InternalClientError,  # of a connection whose end was announced and not yet processed
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, which another server or itself will replace
     OSError,
 )
 CONNECTION_LOST = (*UNAVAILABLE, asyncpg.TransactionRollbackError)
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 CONNECT_TIMEOUT_S = 10.0
 RENEWAL_GRACE_S = 0.5
+COMMIT_TIMEOUT_S = 2.0
 CLOSE_GRACE_S = 5.0
 RECONNECT_TIMEOUT_S = 3.0  # an attempt that began while the network was down does not arrive later
 UNDEFINED_IN_SCHEMA = (
@@ -120,6 +122,16 @@ def unreachable(error: BaseException) -> MaasError:
     )
 
 
+def read_only() -> MaasError:
+    """Return the error for a database that accepts no changes."""
+    return MaasError(
+        "database_read_only",
+        "the database accepts no changes at the moment: it is a standby, or about to be replaced by one; send the "
+        "request again",
+        {"retry_after": 1},
+    )
+
+
 async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
     """Set up a connection of the pool; generic plans, because most queries look up keys and cost less than planning."""
     await prepare(connection)
@@ -191,6 +203,20 @@ class Database:
                 raise
             raise MaasError(
                 "bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {POOLER_ADVICE}"
+            ) from error
+
+    async def check_commits(self) -> None:
+        """Raise MaasError for a database that takes no changes: `database_read_only`, or `commit_timeout`."""
+        try:
+            async with asyncio.timeout(COMMIT_TIMEOUT_S):
+                if not await self.value(own_query("try_commit")):
+                    raise read_only()
+        except TimeoutError as error:
+            raise MaasError(
+                "commit_timeout",
+                f"Postgres answers, but a commit took more than {COMMIT_TIMEOUT_S:.0f} s: look for a synchronous "
+                "standby that has stopped (synchronous_standby_names, pg_stat_replication) or a full disk",
+                {"retry_after": 5},
             ) from error
 
     async def close(self) -> None:

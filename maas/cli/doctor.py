@@ -104,6 +104,8 @@ async def _check_all(
                 results.append(CheckResult(True, f"{name}: {advice.message}", is_advice=True))
             except MaasError as error:
                 results.append(CheckResult(False, f"{name}: {error.message}"))
+                if name == "database":  # all others need it, and wait for a minute where a commit hangs
+                    return results
         if is_live:
             results += await _check_models(settings, db)
     return results + await _check_servers(servers)
@@ -154,6 +156,7 @@ class _Checks:
         assert row is not None
         if row["number"] < OLDEST_POSTGRES:
             raise MaasError("postgres_too_old", f"Postgres {row['version']} is too old; 15 or newer is needed")
+        await self.db.check_commits()
         extensions = ", ".join(extension["extname"] for extension in await self.db.rows(queries.extensions)) or "none"
         return f"Postgres {row['version']}, extensions in use: {extensions}"
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -19,7 +20,7 @@ from maas.http.openai import in_openai_format
 from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
 from maas.plugins import sql_folders
-from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA
+from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, read_only
 from shared.errors import MaasError
 from shared.query import SQL
 
@@ -62,6 +63,8 @@ STATUS = {
     "busy": 503,
     "statement_timeout": 503,
     "database_unreachable": 503,
+    "database_read_only": 503,
+    "commit_timeout": 503,
     "no_schema": 503,
     "answer_timeout": 504,
 }
@@ -115,6 +118,11 @@ async def on_connection_lost(_: Request, error: Exception) -> JSONResponse:
     return error_response(lost, {"Retry-After": "1"})
 
 
+async def on_read_only(_: Request, error: Exception) -> JSONResponse:
+    log.warning("database_read_only", cause=repr(error))
+    return error_response(read_only(), headers_of(read_only()))
+
+
 @cache
 def schema_fingerprint() -> str:
     """The hash of all files that a migrated database records; an argument of the query `is_migrated_to`."""
@@ -150,6 +158,7 @@ _HANDLERS: dict[Any, Any] = {
     MaasError: on_maas_error,
     HTTPException: on_http_exception,
     **{kind: on_connection_lost for kind in CONNECTION_LOST},
+    asyncpg.ReadOnlySQLTransactionError: on_read_only,
     **{kind: on_missing_relation for kind in UNDEFINED_IN_SCHEMA},
     ClientDisconnect: on_client_disconnect,
     Exception: on_bug,

@@ -86,10 +86,11 @@ async def healthz(_: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """Return 200 when the database answers and holds the schema."""
+    """Return 200 when the database answers, holds the schema and commits changes."""
     db = app_state(request).db
     if not await db.value(queries.schema_is_there):
         raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
+    await db.check_commits()
     return json_response(Readiness(orchestrators=len(await db.rows(queries.living_engines))))
 
 

@@ -4,6 +4,17 @@
 -- maas_reap takes over the runs of all others, whichever process calls it. The key is drawn by chance and the session
 -- is noted, so that no other login can take the lock first, or keep a dead orchestrator alive by holding it.
 
+create or replace function maas.maas_timeline()
+returns text language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return left(pg_walfile_name(pg_current_wal_lsn()), 8);
+exception when feature_not_supported or insufficient_privilege or undefined_function then
+  return null;  -- some hosted servers do not tell
+end
+$$;
+comment on function maas.maas_timeline is
+  'The timeline of the write-ahead log, 8 hexadecimal digits; null where the server does not tell';
+
 create or replace function maas.maas_register(
   p_host text, p_pid int, p_stages text[], p_concurrency int, p_lease interval)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -15,11 +26,12 @@ begin
     key := ('x' || left(replace(gen_random_uuid()::text, '-', ''), 8))::bit(32)::int;
     exit when pg_try_advisory_lock(4711, key);
   end loop;
-  insert into maas.engines (owner, host, pid, stages, concurrency, lease_until, lock_key, session)
-  values (me, p_host, p_pid, p_stages, p_concurrency, maas.maas_now() + p_lease, key, pg_backend_pid())
+  insert into maas.engines (owner, host, pid, stages, concurrency, lease_until, lock_key, session, timeline)
+  values (me, p_host, p_pid, p_stages, p_concurrency, maas.maas_now() + p_lease, key, pg_backend_pid(),
+    maas.maas_timeline())
   on conflict (owner) do update set host = excluded.host, pid = excluded.pid, stages = excluded.stages,
     concurrency = excluded.concurrency, started_at = now(), heartbeat_at = now(), lease_until = excluded.lease_until,
-    lock_key = excluded.lock_key, session = excluded.session;
+    lock_key = excluded.lock_key, session = excluded.session, timeline = excluded.timeline;
   return me;
 end
 $$;
@@ -91,10 +103,11 @@ begin
       where r.queue_state = 1 and not exists (select from maas.engines e where e.owner = r.owner)) then
     perform maas.maas_lock_engine();
     now_at := clock_timestamp();
-    -- A restart of Postgres ends every session: such owners are not to blame.
+    -- A restart of Postgres and a standby that takes over end every session: such owners are not to blame.
     with removed as (
       delete from maas.engines e using maas.v_engines v where v.owner = e.owner and not v.is_alive
-      returning e.owner, e.started_at > pg_postmaster_start_time() as is_blamed
+      returning e.owner, e.started_at > pg_postmaster_start_time()
+        and e.timeline is not distinct from maas.maas_timeline() as is_blamed
     )
     select coalesce(array_agg(g.owner) filter (where g.is_blamed), '{}') into blamed from removed g;
 

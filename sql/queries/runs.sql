@@ -209,6 +209,10 @@ select maas.maas_retry_run($1, $2);
 -- name: schema_is_there
 select to_regclass('maas.pipeline_runs') is not null and to_regproc('maas.maas_import') is not null;
 
+-- name: try_commit  -- false where nothing can be written; else it commits a message of the log that nobody reads
+select case when not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off'
+  then pg_logical_emit_message(true, 'maas', 'ready') is not null else false end;
+
 -- name: is_migrated_to  -- $1 the fingerprint of sql/ and of the plugins that are on, $2
 select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false)
 from maas.schema_files

@@ -29,12 +29,15 @@ create table maas.engines (
   lease_until timestamptz not null,
   heartbeat_at timestamptz not null default now(),
   lock_key int not null,
-  session int not null
+  session int not null,
+  timeline text
 );
 comment on table maas.engines is
   'One row per orchestrator connection; '
   'it is alive while its session holds advisory lock (4711, lock_key) and the lease has not expired';
 comment on column maas.engines.session is 'The pid of its Postgres session; who else holds the lock counts for nothing';
+comment on column maas.engines.timeline is
+  'The timeline of the write-ahead log when it registered; a standby that takes over begins a new one';
 
 create table maas.engine_lock ();
 comment on table maas.engine_lock is

@@ -25,7 +25,7 @@ STATUS_OF_CODE = {
     "no_authorization": 401, "bad_jwt": 403, "session_not_found": 403, "otp_expired": 403, "bad_origin": 403,
     "not_found": 404, "user_not_found": 404, "too_large": 413, "unsupported_media_type": 415, "signup_disabled": 422,
     "user_already_exists": 422, "weak_password": 422, "same_password": 422, "over_request_rate_limit": 429,
-    "busy": 503, "database_unreachable": 503, "statement_timeout": 503, "no_schema": 503,
+    "busy": 503, "database_unreachable": 503, "database_read_only": 503, "statement_timeout": 503, "no_schema": 503,
 }  # fmt: skip
 _CODES = {
     "invalid_json": "bad_json",
