@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +20,14 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
-from shared.errors import MaasError
+from shared.errors import Backoff, MaasError
 from shared.log import mask
 from shared.query import own_query
 
 LOCK_KEY = 0x6D616173
 LOCK_TIMEOUT_S = 120.0
+TABLE_TIMEOUT_S = 0.5  # what all others wait for a table that a migration waits for
+MAX_BACKOFF_S = 5.0
 CONNECT_TIMEOUT_S = 10
 MINIMUM_POSTGRES = 15
 BASELINE = "schema"
@@ -43,16 +46,16 @@ def migrate(
     `plugins`: the folders of the plugins that are on, by name.
 
     On a database that holds nothing but MaaS it also adds the schema to the search path. Safe to run again and in
-    several processes at once: one works, the others wait at most `lock_timeout_s`. Raises MaasError:
+    several processes at once: one works, the others wait at most `lock_timeout_s`. So long it tries again, too, while
+    somebody uses a table that a file changes. Raises MaasError:
     database_unreachable, postgres_too_old, migrations_missing, former_layout, migrations_locked, migration_failed.
     """
     files = _read(folder, plugins)
     with _connect(dsn) as connection:
         applied: list[str] = []
         if _missing(connection, files):
-            with _described(dsn, connection, "the schema maas"), connection.transaction():
-                _lock(connection, lock_timeout_s)
-                applied = _apply_missing(dsn, connection, files)
+            with _described(dsn, connection, "the schema maas"):
+                applied = _apply_in_time(dsn, connection, files, lock_timeout_s)
         with _described(dsn, connection, "the search path"), connection.transaction():
             _add_to_search_path(connection, lock_timeout_s)
         return applied
@@ -182,6 +185,28 @@ def _is_step(name: str) -> bool:
     return name.rpartition(":")[2].startswith("migrations/")
 
 
+def _apply_in_time(dsn: str, connection: Connection, files: dict[str, str], timeout_s: float) -> list[str]:
+    """Apply what is missing, and begin anew whenever a table is in use.
+
+    Whoever wants a table waits behind a migration that waits for it, so it waits for a moment only.
+    """
+    deadline = time.monotonic() + timeout_s
+    backoff = Backoff(TABLE_TIMEOUT_S, MAX_BACKOFF_S)
+    while True:
+        try:
+            with connection.transaction():
+                _lock(connection, timeout_s)
+                return _apply_missing(dsn, connection, files)
+        except psycopg.errors.LockNotAvailable as error:
+            if time.monotonic() > deadline:
+                raise MaasError(
+                    "migrations_locked",
+                    f"a transaction has used a table of MaaS for more than {timeout_s:.0f} s, nothing was changed; end "
+                    "it (the oldest xact_start in pg_stat_activity), then try again",
+                ) from error
+        time.sleep(backoff.next_s())
+
+
 def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> list[str]:
     missing = _missing(connection, files)
     if not missing:
@@ -244,7 +269,7 @@ def _lock(connection: Connection, timeout_s: float) -> None:
             f"another process has migrated this database for more than {timeout_s:.0f} s; wait for it or stop it, "
             "then try again",
         ) from error
-    _query(connection, "limit_lock_wait", None)
+    _query(connection, "limit_lock_wait", str(int(TABLE_TIMEOUT_S * 1000)))
 
 
 @contextmanager
@@ -252,6 +277,8 @@ def _described(dsn: str, connection: Connection, name: str, text: str = "") -> I
     """Turn an error of Postgres into a MaasError that names the file and the line."""
     try:
         yield
+    except psycopg.errors.LockNotAvailable:
+        raise
     except psycopg.Error as error:
         if connection.broken:
             raise _unreachable(dsn, error) from error

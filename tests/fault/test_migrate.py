@@ -211,6 +211,37 @@ def test_somebody_holds_the_lock_for_too_long(empty: str, folder: Path) -> None:
     assert relations(empty) == set()
 
 
+def test_a_table_in_use_is_waited_for_without_stopping_others(empty: str, folder: Path) -> None:
+    """An open transaction writes to the table that a changed file locks; others go on writing meanwhile."""
+    migrate(empty, folder)
+    write(folder, "functions/f", "lock table maas.a in share row exclusive mode;" + FUNCTION.format(n=2))
+    with (
+        psycopg.connect(empty) as writer,
+        psycopg.connect(empty, autocommit=True) as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        writer.execute("insert into maas.a values (1)")
+        done = pool.submit(migrate, empty, folder)
+        waiting = "select from pg_locks where not granted and relation = 'maas.a'::regclass"
+        poll(lambda: other.execute(waiting).fetchone() is not None)
+        other.execute("set lock_timeout = '5 s'")
+        other.execute("insert into maas.a values (2)")
+        assert not done.done()
+        writer.commit()
+        assert done.result(30) == ["functions/f"]
+
+
+def test_a_table_in_use_for_too_long(empty: str, folder: Path) -> None:
+    migrate(empty, folder)
+    write(folder, "functions/f", "lock table maas.a in share row exclusive mode;" + FUNCTION.format(n=2))
+    with psycopg.connect(empty) as writer:
+        writer.execute("insert into maas.a values (1)")
+        with pytest.raises(MaasError, match="has used a table of MaaS") as caught:
+            migrate(empty, folder, lock_timeout_s=0.6)
+    assert caught.value.code == "migrations_locked"
+    assert pending(empty, folder) == ["functions/f"]
+
+
 def test_beside_tables_of_the_same_names(empty: str) -> None:
     """A database that is not ours alone: its search path stays, and one line says how to change it."""
     run(empty, COLLISIONS)
