@@ -160,10 +160,9 @@ _HANDLERS: dict[Any, Any] = {
     **{kind: on_connection_lost for kind in CONNECTION_LOST},
     asyncpg.ReadOnlySQLTransactionError: on_read_only,
     **{kind: on_missing_relation for kind in UNDEFINED_IN_SCHEMA},
-    ClientDisconnect: on_client_disconnect,
     Exception: on_bug,
 }
 HANDLERS = {
     kind: in_anthropic_format(in_mem0_format(in_sign_in_format(in_openai_format(handler))))
     for kind, handler in _HANDLERS.items()
-}
+} | {ClientDisconnect: on_client_disconnect}

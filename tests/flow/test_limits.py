@@ -127,6 +127,14 @@ def test_silence_within_a_body_ends_it(stack: Stack) -> None:
         assert read_reply(connection) == (408, "timeout")
 
 
+@pytest.mark.parametrize("path", ["/v1/runs", "/v1/chat/completions", "/v1/messages"])
+def test_who_leaves_within_a_body_is_no_error_of_ours(stack: Stack, path: str) -> None:
+    with closing(connect(stack)) as connection:
+        connection.sendall(RUN.replace(b"/v1/runs", path.encode()) + b"{")
+    poll(lambda: f'"path": "{path}", "status": 400' in stack.log(), 5, "it is logged")
+    assert "request_crashed" not in stack.log()
+
+
 def test_a_body_may_not_trickle(stack: Stack) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(RUN + b"{")
