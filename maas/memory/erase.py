@@ -144,7 +144,7 @@ async def keep_purging(db: Database, days: int) -> None:
 async def purge_expired(db: Database, days: int) -> dict[str, int]:
     """Delete messages and finished runs older than `days`, and keep their summaries; return the counts by kind.
 
-    Each transaction deletes a batch of one user.
+    Each transaction deletes a batch, of whatever users.
     """
     total: dict[str, int] = {}
     while counts := await db.long_value(queries.sweep, days):

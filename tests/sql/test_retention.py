@@ -68,15 +68,35 @@ def test_words_and_runs_go_when_they_are_old_and_records_stay(connection: Connec
     assert count(connection, "lsm_storage", user) == 0
 
 
-def test_batches_are_small_and_of_one_user(connection: Connection, engine: Engine) -> None:
-    users = [uuid4(), uuid4()]
-    for user in users:
+def test_batches_are_small(connection: Connection, engine: Engine) -> None:
+    for user in [uuid4(), uuid4()]:
         for _ in range(3):
             exchange(connection, engine, user)
     later(connection, KEEP + 1)
     batches = sweep(connection, limit=2)
     assert all(batch["logs"] <= 2 and batch["runs"] <= 2 for batch in batches)
     assert (sum(one["logs"] for one in batches), sum(one["runs"] for one in batches)) == (12, 6)
+
+
+def test_a_batch_is_of_many_users_and_passes_over_who_is_busy(
+    connection: Connection, engine: Engine, database: str
+) -> None:
+    """A million users with one old exchange each would take days one by one. What each lost is noted with that user."""
+    users = [UUID(int=n) for n in range(1, 5)]  # none shares a lock with another
+    for n, user in enumerate(users):
+        for _ in range(n + 1):
+            exchange(connection, engine, user, "the heron flies")
+        connection.execute("select maas_count_terms(%s, 0)", (user,))
+    later(connection, KEEP + 1)
+    with psycopg.connect(database) as other:
+        other.execute("select maas_lock_memory(%s)", (users[0],))
+        assert sweep(connection) == [{"logs": 18, "runs": 9, "images": 0, "conversations": 0}]
+    assert sweep(connection) == [{"logs": 2, "runs": 1, "images": 0, "conversations": 0}]
+    noted = "select user_id, details->'runs' as runs from audit where actor = 'retention'"
+    notes = connection.execute(noted).fetchall()
+    assert {note["user_id"]: note["runs"] for note in notes} == {user: n + 1 for n, user in enumerate(users)}
+    assert connection.execute("select from term_df").rowcount == 0
+    assert connection.execute("select from counted_users where turns <> 0").rowcount == 0
 
 
 def test_what_is_in_flight_or_not_recorded_stays(connection: Connection, engine: Engine) -> None:
