@@ -83,6 +83,13 @@ CASES: dict[str, dict[str, Any]] = {
             )
         ]
     },
+    "phases of messages": {
+        "input": [
+            message("assistant", "I should answer with the saved number.") | {"phase": "commentary"},
+            message("assistant", "The number is four.") | {"phase": "final_answer"},
+            message("user", "Repeat only the number."),
+        ]
+    },
     "multi-turn": {
         "input": [
             message("user", "My name is Alice."),
