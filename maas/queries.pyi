@@ -1824,7 +1824,7 @@ class RunOfKeyRow(TypedDict):
     client_context: Any
     is_remembered: bool
 
-run_of_key: Query[RunOfKeyRow, pg.text, pg.text]
+run_of_key: Query[RunOfKeyRow, pg.text, pg.text, pg.uuid]
 
 class RepeatedRunRow(TypedDict):
     id: UUID

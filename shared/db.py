@@ -35,6 +35,12 @@ UNAVAILABLE = (
     OSError,
 )
 CONNECTION_LOST = (*UNAVAILABLE, asyncpg.TransactionRollbackError)
+LOST_IN_A_COMMIT = (  # of UNAVAILABLE: what was sent may have taken effect
+    asyncpg.ConnectionDoesNotExistError,
+    asyncpg.OperatorInterventionError,
+    ConnectionError,
+    TimeoutError,
+)
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 CONNECT_TIMEOUT_S = 10.0
 RENEWAL_GRACE_S = 0.5

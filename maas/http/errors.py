@@ -62,6 +62,7 @@ STATUS = {
     "run_failed": 500,
     "busy": 503,
     "statement_timeout": 503,
+    "unconfirmed": 503,
     "database_unreachable": 503,
     "database_read_only": 503,
     "commit_timeout": 503,

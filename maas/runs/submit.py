@@ -16,7 +16,7 @@ from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
 from maas.engine.states import RunKind, Status
 from maas.runs.client_context import NO_CONTEXT, ClientContext
-from shared.db import Database
+from shared.db import LOST_IN_A_COMMIT, Database
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
 from shared.group_commit import GroupCommit
@@ -30,6 +30,8 @@ LARGE_INSERT_TIMEOUT_S = 20.0  # for which one waits for its turn
 REPLACE_WINDOW_S = 3600.0  # within which a request that is sent again is a wish for another answer to it
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
 MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
+PRIMARY_KEY = "pipeline_runs_pkey"
+UNCONFIRMED = "run-"  # begins the key of a request that was sent without one
 OPENAI_SOURCE = "openai"  # the source of requests to the OpenAI-compatible API
 
 
@@ -104,21 +106,31 @@ class Submitter:
         """Insert the row and return its id; with a repeated idempotency key, the id of the earlier row.
 
         Raises MaasError: `unknown_assistant`, `not_found` for a conversation or an attachment of another user,
-        `queue_full`, `share_used` and `busy` with `retry_after` in seconds, or `idempotency_conflict` for the same key
-        with another body.
+        `queue_full`, `share_used` and `busy` with `retry_after` in seconds, `idempotency_conflict` for the same key
+        with another body, or `unconfirmed`, with a key to repeat the request with, if it had none and may be stored.
         """
-        run_id = uuid4()
+        run_id = _id_in(submission.idempotency_key) or uuid4()
         try:
             inserted = await self._insert_one(run_id, submission)
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != PRIMARY_KEY:
+                raise
+            inserted = False
+        except LOST_IN_A_COMMIT as error:
+            if submission.idempotency_key is not None:
+                raise
+            raise _unconfirmed(run_id) from error
         except asyncpg.ForeignKeyViolationError as error:
             if error.column_name in ("conversation_id", "attachment_ids"):
                 raise MaasError("not_found", error.message) from error
             raise await unknown_assistant(self._db, submission.assistant) from error
         if isinstance(inserted, MaasError):
             raise inserted
-        if inserted:
-            return run_id
-        row = await self._db.row(queries.run_of_key, submission.caller, submission.idempotency_key)
+        return run_id if inserted else await self._find_same(run_id, submission)
+
+    async def _find_same(self, run_id: UUID, submission: Submission) -> UUID:
+        """The id of the row that this request was inserted as before. Raises MaasError."""
+        row = await self._db.row(queries.run_of_key, submission.caller, submission.idempotency_key, run_id)
         if row is None:
             raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
         is_same = (
@@ -254,6 +266,25 @@ async def retry_run(db: Database, run_id: UUID, actor: str) -> None:
         raise not_found(run_id)
     if verdict == "not_failed":
         raise MaasError("not_failed", f"run {run_id} is not FAILED; only a failed run can be tried again")
+
+
+def _id_in(key: str | None) -> UUID | None:
+    """The id of a run in the key of an error `unconfirmed`."""
+    prefix, _, text = (key or "").partition(UNCONFIRMED)
+    try:
+        return UUID(text) if not prefix else None
+    except ValueError:
+        return None
+
+
+def _unconfirmed(run_id: UUID) -> MaasError:
+    key = f"{UNCONFIRMED}{run_id}"
+    return MaasError(
+        "unconfirmed",
+        "Postgres did not confirm the request, which may be stored: send it again with the header "
+        f"Idempotency-Key: {key} and it is answered once",
+        {"idempotency_key": key, "retry_after": 1},
+    )
 
 
 def _without_span(metadata: Mapping[str, Any] | None) -> dict[str, Any]:

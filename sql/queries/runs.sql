@@ -51,10 +51,10 @@ from placed p join paces c using (user_id)
 where p.is_refused or exists (
   select from placed f where f.is_refused and f.caller = p.caller and f.idempotency_key = p.idempotency_key);
 
--- name: run_of_key
+-- name: run_of_key  -- $1 caller, $2 key, $3 id of a run that this caller may have sent without a key
 select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode,
   client_context, is_remembered
-from maas.pipeline_runs where caller = $1 and idempotency_key = $2;
+from maas.pipeline_runs where caller = $1 and (idempotency_key = $2 or id = $3);
 
 -- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 seconds since it began
 select id, completed_at is not null as is_answered, extract(epoch from now() - completed_at)::float8 as seconds_ago
