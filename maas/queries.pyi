@@ -2088,6 +2088,15 @@ class StrangersRow(TypedDict):
 
 strangers: Query[StrangersRow]
 
+make_roles: Value[list[str], Never]
+
+class ContentsRow(TypedDict):
+    users: int | Any
+    runs: int | Any
+    messages: int | Any
+
+contents: Query[ContentsRow]
+
 # search.sql
 
 class CandidatesRow(TypedDict):

@@ -34,6 +34,12 @@ COMMANDS = (
         "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops everything.",
     ),
     Entry("migrate", "maas.cli.up:migrate", "Migrate the database to the current schema and insert missing prompts."),
+    Entry(
+        "backup",
+        "maas.cli.backup:backup",
+        "Write the whole database to a file, as it is at one moment; requests go on meanwhile.",
+    ),
+    Entry("restore", "maas.cli.backup:restore", "Fill an empty database with a backup, and migrate it."),
     Entry("ask", "maas.cli.chat:ask", "Ask one question, wait for the answer and print it."),
     Entry("chat", "maas.cli.chat:chat", "Chat with an assistant; /help lists the commands of the chat."),
     Entry(

