@@ -36,7 +36,7 @@ from maas.prompting.prompts import payload_limit, prompt_language, read_profile,
 from maas.prompting.trimming import NEAREST
 from maas.runs.client_context import ClientContext, read_client_context, without_known_messages
 from shared import tokens
-from shared.marks import number_line
+from shared.marks import number_line, numbers_of_lines
 from shared.text import escape, offload, one_line
 
 HEADINGS_TOKENS = 20  # of the headings within <memory>
@@ -89,7 +89,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
-    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)), sources=sources.rows)
+    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)), sources=sources.on([*recent, *focus]))
 
 
 class Sources:
@@ -124,6 +124,13 @@ class Sources:
     def ids(self) -> frozenset[UUID]:
         """The sources that are there."""
         return frozenset(self._numbers)
+
+    def on(self, lines: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the rows of the sources that are on these lines: all of them, where lines are not numbered."""
+        if not self.is_numbered:
+            return self.rows
+        numbers = numbers_of_lines(lines)
+        return [row for row in self.rows if row["number"] in numbers]
 
     def has(self, source_id: UUID) -> bool:
         """Return whether a source is there."""
