@@ -117,9 +117,12 @@ async def delete_memory(request: Request) -> Response:
     memory_id = read_id(request, "memory")
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
     is_doubtful_too = read_parameter(request, "doubtful", to_bool, False)
+    is_preview = read_parameter(request, "preview", to_bool, False)
     state, actor = app_state(request), principal_of(request).name
     async with state.shares.deletions.hold(user_of(request)):
-        counts = await forget_memory(state.long_db, memory_id, user_id, actor, is_doubtful_too=is_doubtful_too)
+        counts = await forget_memory(
+            state.long_db, memory_id, user_id, actor, is_doubtful_too=is_doubtful_too, is_preview=is_preview
+        )
     return json_response(ForgetResult(id=memory_id, **counts))
 
 

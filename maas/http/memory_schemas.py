@@ -155,6 +155,15 @@ class MemorySources(Schema):
     gone: int = Field(description="Messages that retention has deleted; only the summary is left of them.")
 
 
+class RepeatingAnswer(Schema):
+    """An answer that repeats a deleted memory, and is deleted with it."""
+
+    request_id: UUID = Field(description="The run that was given the memory.")
+    id: UUID = Field(description="The stored answer.")
+    created_at: datetime
+    answer: str = Field(description="The beginning of the answer.")
+
+
 class DoubtfulAnswer(Schema):
     """An answer that was based on a deleted memory and does not clearly repeat it."""
 
@@ -171,6 +180,7 @@ class ForgetResult(Schema):
     answers: int = Field(description="Deleted answers that were based on the memory.")
     records: int = Field(description="Deleted summaries of all levels.")
     reopened: int = Field(description="Summaries that are valid again because their successor was deleted.")
+    repeating: list[RepeatingAnswer] = Field(description="At most 100 of these answers, newest first.")
     doubtful: list[DoubtfulAnswer] = Field(
         description="At most 100 answers, newest first, that were based on the memory and do not clearly repeat it; "
         "the same request with doubtful=true deletes them."

@@ -165,6 +165,7 @@ ROUTES = (
                   {"type": "boolean", "default": False},
                   "Also delete the answers that are listed as doubtful; this works after the memory was deleted, too.",
               ),
+              "preview": ({"type": "boolean", "default": False}, "Delete nothing; return what would be deleted."),
           }),
     Route("POST", "/v1/memories/{id}/correct", corrections.post_correct, "ask", corrections.NewCorrection,
           corrections.CorrectionAccepted, 202, errors=(400, 404, 413, 415, 422)),

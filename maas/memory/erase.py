@@ -86,18 +86,34 @@ async def _resume(db: Database, user_id: UUID | None) -> queries.ResumeErasureRo
         return await transaction.row(queries.resume_erasure, SILENCE_S, user_id)
 
 
+class _Undone(Exception):
+    """Ends a transaction whose result is wanted, and not its effect."""
+
+
 async def forget_memory(
-    db: Database, memory_id: UUID, user_id: UUID | None, actor: str, *, is_doubtful_too: bool = False
+    db: Database,
+    memory_id: UUID,
+    user_id: UUID | None,
+    actor: str,
+    *,
+    is_doubtful_too: bool = False,
+    is_preview: bool = False,
 ) -> dict[str, Any]:
     """Delete a summary or a message, every summary made of it, and the answers that repeat it; return the counts.
 
-    In the result `doubtful` lists the newest hundred of the answers that were given the memory and may repeat it, and
-    `doubtful_runs` counts them all. With `is_doubtful_too` they are deleted, too, also in a second call, when the
-    memory itself is already gone.
+    In the result `repeating` lists the newest hundred of these answers, `doubtful` those of the answers that were given
+    the memory and may repeat it, and `doubtful_runs` counts the latter. With `is_doubtful_too` they are deleted, too,
+    also in a second call, when the memory itself is already gone. With `is_preview` nothing is deleted.
 
     Raises MaasError: `not_found`, also for a memory of another user; `in_use` while the messages are being archived.
     """
-    counts = dict(await db.long_value(queries.forget, memory_id, user_id, actor, is_doubtful_too))
+    counts: dict[str, Any] = {}
+    with suppress(_Undone):
+        async with db.transaction() as transaction:
+            await transaction.allow_long_statements()
+            counts |= await transaction.value(queries.forget, memory_id, user_id, actor, is_doubtful_too)
+            if is_preview:
+                raise _Undone
     verdict = counts.pop("verdict")
     if verdict == "not_found":
         raise MaasError("not_found", f"there is no memory {memory_id}")

@@ -219,6 +219,7 @@ declare
   answers uuid[];
   new_logs uuid[];
   doubtful uuid[];
+  repeating jsonb;       -- the answers among logs, as a person reads them
   counts jsonb;
 begin
   select w.user_id, w.logs into target_user, words from maas.maas_memory_logs(p_id, p_user) w;
@@ -273,6 +274,13 @@ begin
       select from maas.raw_logs g where g.run_id = r.id and g.user_id is not distinct from target_user
       and g.message_type = 'assistant_response' and g.turn_no = 0)));
 
+  repeating := (
+    select coalesce(jsonb_agg(jsonb_build_object('request_id', d.run_id, 'id', d.id, 'created_at', d.created_at,
+      'answer', left(d.content, 200)) order by d.seq desc), '[]')
+    from (
+      select g.* from (select unnest(logs) as id except select unnest(words)) a join maas.raw_logs g using (id)
+      where g.user_id = target_user order by g.seq desc limit 100) d);
+
   begin  -- what takes long comes first: the engine lock may be held from here on
     -- they may hold it, and nobody misses them
     delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';
@@ -287,7 +295,8 @@ begin
   end if;
   perform maas.maas_write_audit(
     'forget', target_user, p_id, counts || jsonb_build_object('doubtful', cardinality(doubtful)), p_actor);
-  return counts || jsonb_build_object('verdict', 'forgotten', 'doubtful_runs', cardinality(doubtful), 'doubtful', (
+  return counts || jsonb_build_object('verdict', 'forgotten', 'repeating', repeating,
+    'doubtful_runs', cardinality(doubtful), 'doubtful', (
     select coalesce(jsonb_agg(to_jsonb(d) order by d.seq desc) , '[]') from (
       select r.id as request_id, g.id, r.status, r.created_at, left(r.final_answer, 200) as answer, r.seq
       from maas.pipeline_runs r left join maas.raw_logs g

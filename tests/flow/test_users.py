@@ -398,14 +398,19 @@ def test_a_memory_is_forgotten_by_every_read(stack: Stack, user: UUID) -> None:
     record = next(one for one in records if mark in one["memory"])
     assert stack.client.delete(f"/v1/memories/{record['id']}?user_id={uuid4()}").status_code == 404
     assert stack.client.delete(f"/v1/memories/{record['id']}?user_id=me").status_code == 400
+    shown = stack.client.delete(f"/v1/memories/{record['id']}?user_id={user}&preview=true")
+    assert mark in stack.client.get(f"/v1/memories/{record['id']}").text, "a preview deletes nothing"
+    assert stack.rows("select from audit where user_id = %s and action = 'forget'", user) == []
     gone = stack.client.delete(f"/v1/memories/{record['id']}?user_id={user}")
     assert gone.status_code == 200
+    assert shown.json() == gone.json()
     assert gone.json() == {
         "id": record["id"],
         "logs": 2,
         "records": 1,
         "reopened": 0,
         "answers": 0,
+        "repeating": [],
         "doubtful": [ANY],
         "doubtful_runs": 1,
     }

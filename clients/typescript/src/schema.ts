@@ -401,6 +401,7 @@ export interface components {
       answers: number;
       records: number;
       reopened: number;
+      repeating: components["schemas"]["RepeatingAnswer"][];
       doubtful: components["schemas"]["DoubtfulAnswer"][];
       doubtful_runs: number;
     };
@@ -650,6 +651,12 @@ export interface components {
       external_id: string | null;
       occurred_at: string;
       origins: components["schemas"]["MemoryOrigin"][];
+    };
+    RepeatingAnswer: {
+      request_id: string;
+      id: string;
+      created_at: string;
+      answer: string;
     };
     RetrievedMemory: {
       id: string;
@@ -1374,6 +1381,7 @@ export interface operations {
       query?: {
         user_id?: string;
         doubtful?: boolean;
+        preview?: boolean;
       };
       path: {
         id: string;

@@ -24,6 +24,7 @@ export const keys = {
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,
   sources: (memoryId: string) => ["memory", memoryId, "sources"] as const,
+  forgetting: (memoryId: string) => ["memory", memoryId, "forgetting"] as const,
   found: (query: string, asOf: string) => ["memory", "search", query, asOf] as const,
   profile: (userId: string) => ["profile", userId] as const,
   preferences: (userId: string) => ["preferences", userId] as const,

@@ -520,6 +520,7 @@ export interface components {
       answers: number;
       records: number;
       reopened: number;
+      repeating: components["schemas"]["RepeatingAnswer"][];
       doubtful: components["schemas"]["DoubtfulAnswer"][];
       doubtful_runs: number;
     };
@@ -803,6 +804,12 @@ export interface components {
       external_id: string | null;
       occurred_at: string;
       origins: components["schemas"]["MemoryOrigin"][];
+    };
+    RepeatingAnswer: {
+      request_id: string;
+      id: string;
+      created_at: string;
+      answer: string;
     };
     ResetLink: {
       url_path: string;
@@ -1540,6 +1547,7 @@ export interface operations {
       query?: {
         user_id?: string;
         doubtful?: boolean;
+        preview?: boolean;
       };
       path: {
         id: string;

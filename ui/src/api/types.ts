@@ -17,6 +17,7 @@ export type Message = Pick<
 >;
 export type MessagePage = Schemas["MessagePage"];
 export type Memory = Schemas["Memory"];
+export type ForgetResult = Schemas["ForgetResult"];
 export type Imported = Schemas["ImportAccepted"];
 export type Attachment = Schemas["Attachment"];
 export type Action = Schemas["Action"];

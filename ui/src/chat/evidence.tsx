@@ -1,13 +1,14 @@
 // What an answer was given and what it cites, down to the words.
 
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 
 import { ApiError } from "../api/error";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
-import type { RawLog, Run, Source } from "../api/types";
+import type { Memory, RawLog, Run, Source } from "../api/types";
+import { Markdown } from "../parts/markdown";
 import { MemoryActions } from "../parts/memory_actions";
 import { Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -21,12 +22,28 @@ export function Evidence({ run, marked }: { run: Run; marked: number | null }) {
   const [shown, setShown] = useState(FIRST_SHOWN);
   if (!run.sources.length) return <p className="text-quiet">{say("evidence.none")}</p>;
   const used = new Set(run.used);
-  const cited = run.sources.filter((source) => used.has(source.id));
-  const given = run.sources.filter((source) => !used.has(source.id));
+  const lines = groupByLine(run.sources);
+  const cited = lines.filter((line) => line.some((source) => used.has(source.id)));
+  const given = lines.filter((line) => !cited.includes(line));
+  const show = (title: string, some: Source[][]) => (
+    <section>
+      <h3 className="mb-2 text-small font-semibold text-quiet">{title}</h3>
+      <ul className="flex flex-col gap-3">
+        {some.map((line) => (
+          <LineCard
+            key={line[0]!.id}
+            line={line}
+            assistant={run.assistant}
+            isMarked={marked !== null && line[0]!.number === marked}
+          />
+        ))}
+      </ul>
+    </section>
+  );
   return (
     <div className="flex flex-col gap-6">
-      {cited.length > 0 && <Sources title={say("evidence.used")} sources={cited} marked={marked} />}
-      {given.length > 0 && <Sources title={say("evidence.given")} sources={given.slice(0, shown)} marked={marked} />}
+      {cited.length > 0 && show(say("evidence.used"), cited)}
+      {given.length > 0 && show(say("evidence.given"), given.slice(0, shown))}
       {given.length > shown && (
         <button type="button" className="button self-start" onClick={() => setShown(shown + FIRST_SHOWN)}>
           {say("app.more")}
@@ -36,57 +53,88 @@ export function Evidence({ run, marked }: { run: Run; marked: number | null }) {
   );
 }
 
-function Sources({ title, sources, marked }: { title: string; sources: Source[]; marked: number | null }) {
-  return (
-    <section>
-      <h3 className="mb-2 text-small font-semibold text-quiet">{title}</h3>
-      <ul className="flex flex-col gap-3">
-        {sources.map((source) => (
-          <SourceCard key={source.id} source={source} isMarked={marked !== null && source.number === marked} />
-        ))}
-      </ul>
-    </section>
-  );
+/** The sources of each line that the assistant was given: those of one number stand together. */
+function groupByLine(sources: Source[]): Source[][] {
+  const lines = new Map<number | string, Source[]>();
+  for (const source of sources) {
+    const key = source.number ?? source.id;
+    lines.set(key, [...(lines.get(key) ?? []), source]);
+  }
+  return [...lines.values()];
 }
 
-function SourceCard({ source, isMarked }: { source: Source; isMarked: boolean }) {
+function LineCard({ line, assistant, isMarked }: { line: Source[]; assistant: string; isMarked: boolean }) {
   const { userId } = useUser();
-  const [isGone, setGone] = useState(false);
-  const [isOpen, setOpen] = useState(false);
-  const memory = useQuery({
-    queryKey: keys.memory(source.id),
-    queryFn: ({ signal }) => get(`/v1/memories/${source.id}`, { user_id: userId }, signal),
-    staleTime: 60_000,
+  const found = useQueries({
+    queries: line.map(({ id }) => ({
+      queryKey: keys.memory(id),
+      queryFn: ({ signal }: { signal: AbortSignal }) => get(`/v1/memories/${id}`, { user_id: userId }, signal),
+      staleTime: 60_000,
+    })),
   });
-  const isMissing = isGone || (memory.error instanceof ApiError && memory.error.status === 404);
+  const memories = found.flatMap(({ data }) => (data ? [data] : []));
+  const isGone = found.every(({ error }) => error instanceof ApiError && error.status === 404);
+  const number = line[0]!.number;
   return (
     <li
-      className={`card p-3! ${isMarked ? "bg-mark" : ""}`}
+      className={`card flex flex-col gap-3 p-3! ${isMarked ? "bg-mark" : ""}`}
       ref={(element) => void (isMarked && element?.scrollIntoView({ block: "nearest" }))}
     >
-      {isMissing ? (
+      {isGone ? (
         <p className="text-small text-quiet">{say("evidence.gone")}</p>
-      ) : !memory.data ? (
+      ) : !memories.length ? (
         <Skeleton lines={2} className="h-4" />
       ) : (
-        <>
-          <p className="text-small text-quiet">
-            {source.number != null && <b className="text-ink">[{source.number}] </b>}
-            {memory.data.speaker ?? say("admin.summary")}, <Time at={memory.data.occurred_at} />
-            {memory.data.corrected_by && <b className="text-warn"> · {say("evidence.corrected")}</b>}
-          </p>
-          <p className="line-clamp-6 whitespace-pre-wrap">{visible(memory.data.memory)}</p>
-          <div className="mt-1 flex flex-wrap gap-x-4">
-            <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              {say("evidence.context")}
-            </button>
-            <MemoryActions id={source.id} text={memory.data.memory} onGone={() => setGone(true)} />
-          </div>
-          {isOpen && <Words memoryId={source.id} />}
-        </>
+        sameWords(memories).map((same) => (
+          <Memories key={same[0]!.id} same={same} number={number} assistant={assistant} />
+        ))
       )}
     </li>
   );
+}
+
+/** Memories of the same words, by whomever and whenever they were said. */
+function sameWords(memories: Memory[]): Memory[][] {
+  const groups = new Map<string, Memory[]>();
+  for (const memory of memories) groups.set(memory.memory, [...(groups.get(memory.memory) ?? []), memory]);
+  return [...groups.values()];
+}
+
+function Memories({ same, number, assistant }: { same: Memory[]; number: number | null; assistant: string }) {
+  const [isGone, setGone] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const memory = same[0]!;
+  if (isGone) return <p className="text-small text-quiet">{say("evidence.gone")}</p>;
+  return (
+    <div>
+      <p className="text-small text-quiet">
+        {number != null && <b className="text-ink">[{number}] </b>}
+        {same.map((one, at) => (
+          <span key={one.id}>
+            {at > 0 && " · "}
+            {speakerOf(one, assistant)}, <Time at={one.occurred_at} />
+          </span>
+        ))}
+        {memory.corrected_by && <b className="text-warn"> · {say("evidence.corrected")}</b>}
+      </p>
+      <div className="line-clamp-6">
+        <Markdown text={memory.memory} />
+      </div>
+      <div className="mt-1 flex flex-wrap gap-x-4">
+        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {say("evidence.context")}
+        </button>
+        <MemoryActions id={memory.id} text={memory.memory} onGone={() => setGone(true)} />
+      </div>
+      {isOpen && <Words memoryId={memory.id} />}
+    </div>
+  );
+}
+
+function speakerOf({ speaker, kind }: Memory, assistant: string): string {
+  if (speaker === "user") return say("evidence.you");
+  if (speaker === "assistant") return assistant;
+  return speaker ?? say(kind === "summary" ? "admin.summary" : "evidence.you");
 }
 
 /** The messages that a memory was made of, each leading to its place in a conversation. */
@@ -125,7 +173,8 @@ function Word({ log }: { log: RawLog }) {
   return (
     <li>
       <span className="text-quiet">
-        {log.speaker ?? log.role}, <Time at={log.occurred_at} />
+        {log.speaker ?? (log.role === "user" ? say("evidence.you") : (run.data?.assistant ?? log.role))},{" "}
+        <Time at={log.occurred_at} />
       </span>
       <p className="line-clamp-6 whitespace-pre-wrap">{visible(log.content)}</p>
       {place && <Link href={place}>{say("evidence.context")}</Link>}

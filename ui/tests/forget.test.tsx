@@ -1,0 +1,66 @@
+// What is forgotten is said before it is forgotten, and each doubtful answer is decided on.
+
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { MemoryActions } from "../src/parts/memory_actions";
+import { session } from "../src/session/session";
+import { chooseLanguage } from "../src/texts";
+import { type Asked, CONFIG, serve } from "./server";
+
+const USER = "00000000-0000-4000-8000-000000000001";
+const AT = "2026-11-05T10:00:00Z";
+const FOUND = {
+  id: "m",
+  logs: 3,
+  records: 1,
+  reopened: 0,
+  answers: 1,
+  repeating: [{ request_id: "r", id: "a", created_at: AT, answer: "Your boat is called Zephyr." }],
+  doubtful: ["One", "Two"].map((answer) => ({
+    request_id: "r",
+    id: answer,
+    created_at: AT,
+    status: "COMPLETED",
+    answer: `${answer} recipe.`,
+  })),
+  doubtful_runs: 2,
+};
+
+let asked: Asked[];
+beforeEach(async () => {
+  HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) {
+    this.open = true;
+  };
+  asked = serve(({ path }) => {
+    if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
+    if (path.includes("/memories/m")) return { body: FOUND };
+    return { body: { ...FOUND, logs: 1, records: 0, answers: 0, repeating: [], doubtful: [], doubtful_runs: 0 } };
+  });
+  chooseLanguage("en");
+  await session.start();
+  render(
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <MemoryActions id="m" text="My boat is called Zephyr." />
+    </QueryClientProvider>,
+  );
+  fireEvent.click(screen.getByText("Forget this"));
+});
+afterEach(cleanup);
+
+const deleted = () => asked.filter(({ method, path }) => method === "DELETE" && !path.includes("preview=true"));
+
+test("what goes with it is shown by name and number, and nothing is deleted before", async () => {
+  await screen.findByText("Deleted with it: messages 3, summaries 1, answers that repeat it 1.");
+  screen.getByText(/Your boat is called Zephyr\./);
+  expect(screen.getAllByRole("checkbox").map((box) => (box as HTMLInputElement).checked)).toEqual([false, false]);
+  expect(deleted()).toEqual([]);
+});
+
+test("only the chosen of the doubtful answers are deleted", async () => {
+  fireEvent.click(await screen.findByLabelText(/Two recipe/));
+  fireEvent.click(screen.getByRole("button", { name: "Forget" }));
+  await screen.findByText("Forgotten: messages 4, summaries 1, of the messages answers 2.");
+  expect(deleted().map(({ path }) => path.split("?")[0])).toEqual(["/v1/memories/m", "/v1/memories/Two"]);
+});
