@@ -1903,12 +1903,48 @@ RunRow = TypedDict(
         "completed_at": datetime | None,
         "failed_at": datetime | None,
         "archived_at": datetime | None,
+    },
+)
+run: Query[RunRow, pg.uuid]
+
+RunStatesRow = TypedDict(
+    "RunStatesRow",
+    {
+        "id": UUID,
+        "user_id": UUID,
+        "user_query": str,
+        "assistant": str,
+        "conversation_id": UUID | None,
+        "kind": str,
+        "attachment_ids": list[UUID],
+        "status": str,
+        "archive_status": str,
+        "try": int,
+        "attempt": int,
+        "sources": Any,
+        "final_answer": str | None,
+        "error_code": str | None,
+        "error_message": str | None,
+        "degraded": list[str],
+        "limited": str | None,
+        "memory": str,
+        "memory_reasons": list[str],
+        "created_at": datetime,
+        "claimed_at": datetime | None,
+        "analyzing_at": datetime | None,
+        "analyzed_at": datetime | None,
+        "assembling_at": datetime | None,
+        "ready_at": datetime | None,
+        "responding_at": datetime | None,
+        "completed_at": datetime | None,
+        "failed_at": datetime | None,
+        "archived_at": datetime | None,
         "buttons": Any,
         "drawn": list[UUID] | Any,
         "steps": Any,
     },
 )
-run: Query[RunRow, pg.uuid]
+run_states: Query[RunStatesRow, pg.array[pg.uuid]]
 
 class RunStateRow(TypedDict):
     status: str

@@ -25,7 +25,8 @@ from maas.conversations import (
 )
 from maas.conversations.actions import ActionStatus, Decision, decide_action, edit_action, list_actions, read_action
 from maas.http.auth.authorize import principal_of, read_body, read_user
-from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
+from maas.http.runs import RunState, to_state
 from maas.http.schemas import AssistantName, JsonObject, QueryText, RequestBody, Schema, json_response, only_field
 from maas.http.state import app_state
 
@@ -120,6 +121,7 @@ class ConversationMessage(Schema):
 
 class MessagePage(Schema):
     results: list[ConversationMessage]
+    runs: list[RunState] | None = Field(description="With `runs`: the runs that the messages are of, each once.")
     next: str | None = Field(description="Send it as `before` to get the next page, of earlier messages.")
     previous: str | None = Field(description="Send it as `after` to get the later messages; null at the end.")
 
@@ -197,9 +199,14 @@ async def get_messages(request: Request) -> Response:
     rows, has_earlier, has_later = await list_messages(
         db, conversation_id, place, earlier, later, is_around=around is not None, roles=roles
     )
+    runs = None
+    if read_parameter(request, "runs", to_bool, False):
+        ids = dict.fromkeys(row["run_id"] for row in rows if row["run_id"] is not None)
+        runs = [to_state(dict(row)) for row in await db.rows(queries.run_states, list(ids))]
     return json_response(
         MessagePage(
             results=[ConversationMessage(**row) for row in rows],
+            runs=runs,
             next=write_cursor(rows[-1:], 1) if has_earlier else None,
             previous=write_cursor(rows[:1], 1) if has_later else None,
         )

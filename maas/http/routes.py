@@ -123,6 +123,7 @@ ROUTES = (
     Route("GET", "/v1/conversations/{id}/messages", conversations.get_messages, "read",
           response=conversations.MessagePage, errors=(400, 404), query={
               "role": (_one_of(MessageRole), "Only messages of this role; all but those of tools if unset."),
+              "runs": ({"type": "boolean", "default": False}, "With the runs that the messages are of."),
               "around": (_UUID, "A message or its run, which the page has in its middle; takes precedence."),
               "after": (_PAGE["before"][0], "`previous` of another page; takes precedence over `before`."), **_PAGE}),
     Route("POST", "/v1/attachments", attachments.post_attachment, "ask", attachments.NewAttachment,

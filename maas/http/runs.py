@@ -47,7 +47,7 @@ from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, ser
 from maas.http.state import app_state
 from maas.memory.health import MemoryState
 from maas.runs.event_stream import Cursor
-from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, read_run, retry_run
+from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, read_run_state, retry_run
 from shared.errors import MaasError
 
 MAX_WAIT_S = 60.0
@@ -185,7 +185,7 @@ async def get_run(request: Request) -> Response:
     state = app_state(request)
     if wait_s:
         await state.run_watcher.wait_for_answer(run_id, wait_s)
-    return json_response(_to_state(await read_run(state.db, run_id)))
+    return json_response(to_state(await read_run_state(state.db, run_id)))
 
 
 async def get_events(request: Request) -> Response:
@@ -292,7 +292,8 @@ def _read_event_cursor(request: Request) -> Cursor:
     return cursor
 
 
-def _to_state(row: dict[str, Any]) -> RunState:
+def to_state(row: dict[str, Any]) -> RunState:
+    """Return a row of the query `run_states` as JSON shows it."""
     return RunState(
         request_id=row["id"],
         query=row["user_query"],

@@ -201,12 +201,20 @@ class Submitter:
         return queue_full(self.queue_limit, advice, unfinished=row["unfinished"], retry_after=seconds)
 
 
+async def read_run_state(db: Database, run_id: UUID) -> dict[str, Any]:
+    """What a client sees of a run. Raises MaasError('not_found')."""
+    rows = await db.rows(queries.run_states, [run_id])
+    if not rows:
+        raise not_found(run_id)
+    return dict(rows[0])
+
+
 async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
-    """The whole row. Raises MaasError('not_found')."""
+    """The whole row, and what belongs to the run. Raises MaasError('not_found')."""
     row = await db.row(queries.run, run_id)
     if row is None:
         raise not_found(run_id)
-    return dict(row)
+    return await read_run_state(db, run_id) | dict(row)
 
 
 @dataclass(frozen=True, slots=True)

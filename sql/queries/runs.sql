@@ -89,8 +89,15 @@ select id, seq, user_id, user_query, assistant, conversation_id, kind, source, m
   archive_status, queue_state as lane, try, attempt, deaths, analysis_result, sources, draft_context,
   final_context_payload, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at,
-  responding_at, completed_at, failed_at, archived_at,
-  (select e.payload->'buttons' from maas.run_events e where e.run_id = $1 and e.type = 'buttons'
+  responding_at, completed_at, failed_at, archived_at
+from maas.pipeline_runs where id = $1;
+
+-- name: run_states  -- $1 ids; what a client sees of runs
+select id, user_id, user_query, assistant, conversation_id, kind, attachment_ids, status, archive_status, try, attempt,
+  sources, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
+  created_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at,
+  archived_at,
+  (select e.payload->'buttons' from maas.run_events e where e.run_id = r.id and e.type = 'buttons'
    order by e.n desc limit 1) as buttons,
   (select array_agg(a.id) from maas.attachments a
    where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn,
@@ -100,7 +107,7 @@ select id, seq, user_id, user_query, assistant, conversation_id, kind, source, m
         'number', s.number, 'title', s.title, 'tool', s.tool, 'depends_on', s.depends_on, 'status', s.status,
         'error_code', s.result->>'error_code', 'started_at', s.started_at, 'ended_at', s.ended_at) order by s.number)
     from maas.task_steps s where s.run_id = r.id) end as steps
-from maas.pipeline_runs r where id = $1;
+from maas.pipeline_runs r where id = any($1);
 
 -- name: run_state
 select status, archive_status from maas.pipeline_runs where id = $1;

@@ -109,8 +109,10 @@ def test_cleared_is_gone_from_the_next_draft_but_remembered(stack: Stack, user: 
     conversation = open_one(stack, user)["id"]
     first = stack.ask(user, "My parrot is called Kiwi.", conversation_id=conversation)
     stack.wait_archived(first)
+    page = stack.client.get(f"/v1/conversations/{conversation}/messages?runs=true").json()
+    assert page["runs"] == [stack.answer(first)], "each once, as it is read alone"
     assert stack.client.post(f"/v1/conversations/{conversation}/clear").json() == {"messages": 2}
-    assert messages(stack, conversation) == {"results": [], "next": None, "previous": None}
+    assert messages(stack, conversation) == {"results": [], "next": None, "previous": None, "runs": None}
     question = stack.ask(user, "What is my parrot called?", conversation_id=conversation)
     assert "Kiwi" in stack.answer(question)["final_answer"]
     assert draft_of(stack, question).recent == ()

@@ -45,6 +45,19 @@ function itemsOf(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[] 
 
 const namesOf = ({ result }: ReturnType<typeof itemsOf>) => result.current.map(({ key, kind }) => `${kind} ${key}`);
 
+test("an answer stands behind its question, also of two that were sent quickly", () => {
+  const shown = itemsOf(
+    [
+      message("4", "assistant", "b"),
+      message("3", "assistant", "a"),
+      message("2", "user", "b"),
+      message("1", "user", "a"),
+    ],
+    [],
+  );
+  expect(namesOf(shown)).toEqual(["message 1", "message 3", "message 2", "message 4"]);
+});
+
 test("messages stand oldest first, each once, without those of tools", () => {
   const shown = itemsOf(
     [

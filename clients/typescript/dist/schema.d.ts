@@ -494,6 +494,7 @@ export interface components {
         };
         MessagePage: {
             results: components["schemas"]["ConversationMessage"][];
+            runs: components["schemas"]["RunState"][] | null;
             next: string | null;
             previous: string | null;
         };
@@ -1146,6 +1147,7 @@ export interface operations {
         parameters: {
             query?: {
                 role?: "user" | "assistant" | "system" | "tool";
+                runs?: boolean;
                 around?: string;
                 after?: string;
                 before?: string;

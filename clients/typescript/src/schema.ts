@@ -496,6 +496,7 @@ export interface components {
     };
     MessagePage: {
       results: components["schemas"]["ConversationMessage"][];
+      runs: components["schemas"]["RunState"][] | null;
       next: string | null;
       previous: string | null;
     };
@@ -1150,6 +1151,7 @@ export interface operations {
     parameters: {
       query?: {
         role?: "user" | "assistant" | "system" | "tool";
+        runs?: boolean;
         around?: string;
         after?: string;
         before?: string;

@@ -14,7 +14,7 @@ export type RunSummary = Schemas["RunSummary"];
 export type Message = Pick<
   Schemas["ConversationMessage"],
   "id" | "run_id" | "role" | "content" | "agent" | "attachment_ids" | "created_at"
->;
+> & { isRunGone?: boolean };
 export type MessagePage = Schemas["MessagePage"];
 export type Memory = Schemas["Memory"];
 export type ForgetResult = Schemas["ForgetResult"];

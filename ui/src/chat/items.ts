@@ -1,6 +1,6 @@
 // What stands in a conversation, in its order, and which of it the URL names.
 
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import { useLocationProperty } from "wouter/use-browser-location";
 
@@ -24,7 +24,7 @@ export interface Target {
   runId: string;
 }
 
-type Loaded = MessagePage & { isMissing?: boolean };
+type Loaded = Omit<MessagePage, "results"> & { results: Message[]; isMissing?: boolean };
 type Place = { before?: string; after?: string; around?: string };
 
 /** The place that the URL names. */
@@ -38,15 +38,23 @@ export function useTarget(): Target | null {
 
 /** The newest messages of a conversation, or those around a target, and on from there in both directions; newest first. */
 export function useMessages(conversationId: string, target: Target | null, isWanted: boolean) {
-  const path = `/v1/conversations/${conversationId}/messages` as const;
+  const queries = useQueryClient();
+  const read = async (place: Place, signal: AbortSignal) => {
+    const path = `/v1/conversations/${conversationId}/messages` as const;
+    const page = await get(path, { limit: PAGE, runs: true, ...place }, signal);
+    const runs = new Map(page.runs?.map((run) => [run.request_id, run]));
+    for (const [id, run] of runs) queries.setQueryData(keys.run(id), run); // no message asks for its own
+    const results = page.results.map((one) => ({ ...one, isRunGone: one.run_id !== null && !runs.has(one.run_id) }));
+    return { ...page, results };
+  };
   const list = useInfiniteQuery({
     queryKey: keys.messages(conversationId, target?.runId),
     queryFn: async ({ pageParam, signal }): Promise<Loaded> => {
       try {
-        return await get(path, { limit: PAGE, ...pageParam }, signal);
+        return await read(pageParam, signal);
       } catch (error) {
         if (!pageParam.around || !(error instanceof ApiError && error.status === 404)) throw error;
-        return { ...(await get(path, { limit: PAGE }, signal)), isMissing: true };
+        return { ...(await read({}, signal)), isMissing: true };
       }
     },
     initialPageParam: (target ? { around: target.runId } : {}) as Place,
@@ -74,6 +82,19 @@ export function findTarget(items: Item[], target: Target | null): number {
         : item.kind === "message" && item.message.role === target.role),
   );
   return exact >= 0 ? exact : items.findIndex(ofRun);
+}
+
+/** Each answer behind its question, whichever was stored first: questions that are sent quickly come before both answers. */
+function inTurns(messages: Message[]): Message[] {
+  const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
+  const isAnswer = (one: Message) => one.role === "assistant" && one.run_id !== null && asked.has(one.run_id);
+  return messages
+    .filter((one) => !isAnswer(one))
+    .flatMap((one) =>
+      one.role === "user" && one.run_id !== null
+        ? [one, ...messages.filter((other) => isAnswer(other) && other.run_id === one.run_id)]
+        : [one],
+    );
 }
 
 /** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
@@ -108,7 +129,7 @@ export function useItems(
       )
       .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
       .reverse();
-    const items: Item[] = messages.map((message) => ({ key: message.id, kind: "message", message }));
+    const items: Item[] = inTurns(messages).map((message) => ({ key: message.id, kind: "message", message }));
     for (const run of open) {
       const live: Item = { key: `run-${run.request_id}`, kind: "run", run };
       const question = items.findIndex((item) => item.kind === "message" && item.message.run_id === run.request_id);

@@ -6,7 +6,7 @@ import { useEffect, useEffectEvent } from "react";
 import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
-import { type ToolCall, useLayers, useRun } from "../api/run";
+import { type ToolCall, useRun } from "../api/run";
 import type { Action, Button, Message, Run, TaskStep } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { Image } from "../parts/image";
@@ -78,7 +78,7 @@ export function AssistantMessage({
   actions: Action[];
   onShow: ShowPanel;
 }) {
-  const run = useRunState(message.run_id);
+  const run = useRunState(message.isRunGone ? null : message.run_id);
   const text = withoutImages(message.content, message.attachment_ids);
   return (
     <article className="group" id={message.run_id ? `run-${message.run_id}` : undefined}>
@@ -202,20 +202,15 @@ function Footer({
           <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "trace")}>
             {say("trace.title")}
           </button>
-          {isAdmin && <LogsButton runId={run.request_id} onShow={onShow} />}
+          {isAdmin && (
+            <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "logs")}>
+              {say("chat.logs")}
+            </button>
+          )}
           <CopyButton text={text} />
         </span>
       )}
     </div>
-  );
-}
-
-function LogsButton({ runId, onShow }: { runId: string; onShow: ShowPanel }) {
-  const { data: layers = [] } = useLayers(runId);
-  return (
-    <button type="button" className="quiet-button" onClick={() => onShow(runId, "logs")}>
-      {say("logs.title", { n: layers.length })}
-    </button>
   );
 }
 

@@ -95,6 +95,7 @@ export const en = {
   "chat.failed": "This failed: {cause}",
   "chat.cancelled": "Stopped.",
   "chat.limited": "Today's budget is spent: rules answered instead of a model.",
+  "chat.logs": "Logs",
   "chat.degraded": "Rules did part of the work: no model was available.",
   "chat.memoryIncomplete": "Memory was searched by words only.",
   "chat.finished": "The answer is ready",

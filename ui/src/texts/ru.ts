@@ -94,6 +94,7 @@ export const ru: Record<Key, string> = {
   "chat.failed": "Не получилось: {cause}",
   "chat.cancelled": "Остановлено.",
   "chat.limited": "Дневной бюджет исчерпан: отвечали правила, а не модель.",
+  "chat.logs": "Журнал",
   "chat.degraded": "Часть работы сделали правила: модель была недоступна.",
   "chat.memoryIncomplete": "Поиск в памяти шёл только по словам.",
   "chat.finished": "Ответ готов",
