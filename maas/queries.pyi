@@ -130,6 +130,8 @@ class ActionRow(TypedDict):
     result: Any
     fingerprint: str | Any
     wording: Any
+    parameters: Any
+    argument_names: list[str] | Any
 
 action: Query[ActionRow, pg.uuid, pg.uuid]
 
@@ -154,6 +156,8 @@ class ListActionsRow(TypedDict):
     result: Any
     fingerprint: str | Any
     wording: Any
+    parameters: Any
+    argument_names: list[str] | Any
 
 list_actions: Query[ListActionsRow, pg.uuid, pg.text, pg.uuid, pg.timestamptz, pg.uuid, pg.int8]
 
@@ -178,8 +182,18 @@ class PlanRow(TypedDict):
     result: Any
     fingerprint: str | Any
     wording: Any
+    parameters: Any
+    argument_names: list[str] | Any
 
 plan: Query[PlanRow, pg.uuid, pg.uuid, pg.text, pg.uuid]
+
+class ExecutedActionsRow(TypedDict):
+    run_id: UUID
+    id: UUID
+    tool: str
+    title: Any
+
+executed_actions: Query[ExecutedActionsRow, pg.array[pg.uuid]]
 
 class ToolParametersRow(TypedDict):
     parameters: Any
@@ -619,6 +633,7 @@ class ListMessagesRow(TypedDict):
     tokens_used: int | Any
     created_at: datetime | Any
     attachment_ids: list[UUID] | Any
+    action_id: UUID | Any
 
 list_messages: Query[ListMessagesRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8, pg.array[pg.text], pg.int8, pg.bool_]
 

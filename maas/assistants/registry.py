@@ -229,6 +229,7 @@ async def _write_tools(db: Database, known: Toolset) -> None:
             "domain": one.domain,
             "description": one.description,
             "parameters": one.parameters,
+            "argument_names": list(one.parameters.get("properties", ())),
             "effect": one.effect,
             "version": one.version,
             "is_idempotent": one.is_idempotent,

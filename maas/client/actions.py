@@ -18,6 +18,8 @@ ActionStatus: TypeAlias = Literal[
 class Action(TypedDict):
     """A tool call that the run `run_id` has proposed, until when it can be decided, and its result.
 
+    `parameters` is the JSON Schema of the arguments; `title` and `reason` say what it does and what an approval lets
+    happen, in English (`en`) and Russian (`ru`), `object` and `changes` to what, and which values it changes.
     `fingerprint` is what a decision is on: tool, its version, arguments. `action_run_id` is the run that executes it.
     """
 
@@ -28,6 +30,11 @@ class Action(TypedDict):
     place: int
     tool: str
     arguments: dict[str, Any]
+    parameters: dict[str, Any] | None
+    title: dict[str, str] | str | None
+    reason: dict[str, str] | str | None
+    object: str | None
+    changes: list[dict[str, Any]]
     effect: Literal["read", "write", "dangerous"]
     fingerprint: str
     assistant: str | None

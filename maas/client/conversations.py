@@ -63,6 +63,7 @@ class ConversationMessage(TypedDict):
     tool_result: Any
     tokens_used: int | None
     attachment_ids: list[str]
+    action_id: str | None
     created_at: str
 
 

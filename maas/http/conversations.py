@@ -26,8 +26,17 @@ from maas.conversations import (
 from maas.conversations.actions import ActionStatus, Decision, decide_action, edit_action, list_actions, read_action
 from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
-from maas.http.runs import RunState, to_state
-from maas.http.schemas import AssistantName, JsonObject, QueryText, RequestBody, Schema, json_response, only_field
+from maas.http.runs import RunState, read_states
+from maas.http.schemas import (
+    AssistantName,
+    JsonObject,
+    Phrase,
+    QueryText,
+    RequestBody,
+    Schema,
+    json_response,
+    only_field,
+)
 from maas.http.state import app_state
 
 SOURCE = "http"  # of requests to POST /v1/runs
@@ -116,6 +125,9 @@ class ConversationMessage(Schema):
     tool_result: Any = Field(description="What the call returned, without secrets and phone numbers, cut to 8 kB.")
     tokens_used: int | None = Field(description="Of an answer: all model calls of its run. Of a tool call: its round.")
     attachment_ids: list[UUID] = Field(description="Images that came with the query or were generated for the answer.")
+    action_id: UUID | None = Field(
+        description="Of role `user`: the approved action whose execution this stands for; nobody wrote these words."
+    )
     created_at: datetime
 
 
@@ -202,7 +214,7 @@ async def get_messages(request: Request) -> Response:
     runs = None
     if read_parameter(request, "runs", to_bool, False):
         ids = dict.fromkeys(row["run_id"] for row in rows if row["run_id"] is not None)
-        runs = [to_state(dict(row)) for row in await db.rows(queries.run_states, list(ids))]
+        runs = await read_states(db, list(ids))
     return json_response(
         MessagePage(
             results=[ConversationMessage(**row) for row in rows],
@@ -225,6 +237,12 @@ class ActionEdit(RequestBody):
     arguments: JsonObject
 
 
+class ActionChange(Schema):
+    name: Phrase
+    old: Any
+    new: Any
+
+
 class Action(Schema):
     """A tool call that a run has proposed."""
 
@@ -234,7 +252,16 @@ class Action(Schema):
     run_id: UUID = Field(description="The run that proposed it.")
     place: int = Field(description="The position of the call in that run, from 1.")
     tool: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] = Field(description="In the order of the tool's schema.")
+    parameters: dict[str, Any] | None = Field(
+        description="The JSON Schema of the arguments; null if the tool has changed since: then they cannot be edited."
+    )
+    title: Phrase | str | None = Field(
+        description="What it does. A text in one language is what its tool says of itself: show it as a quotation."
+    )
+    reason: Phrase | str | None = Field(description="What an approval lets happen.")
+    object: str | None = Field(description="The name of what it is done to; an edit of the arguments takes it away.")
+    changes: list[ActionChange] = Field(description="The values that it changes; an edit takes them away.")
     effect: Literal["read", "write", "dangerous"]
     fingerprint: str = Field(description="What a decision is on: tool, its version, arguments. An edit changes it.")
     assistant: str | None
@@ -306,6 +333,17 @@ async def _decide(request: Request, decision: Decision) -> Response:
 
 
 def _to_action(row: dict[str, Any]) -> Action:
-    run_id = row["action_run_id"]
+    run_id, wording, parameters = row["action_run_id"], row["wording"], row["parameters"]
+    names: list[str] = row["argument_names"] or []
+    if parameters is not None:
+        parameters = parameters | {"properties": _in_order(parameters.get("properties", {}), names)}
     fields = {name: row[name] for name in Action.model_fields if name in row}
-    return Action(poll_url=f"/v1/runs/{run_id}" if run_id else None, **fields)
+    fields |= {name: wording.get(name) or None for name in ("title", "reason", "object")}
+    fields |= {"arguments": _in_order(row["arguments"], names), "parameters": parameters}
+    changes = [ActionChange(name=name, old=old, new=new) for name, old, new in wording.get("changes") or ()]
+    return Action(poll_url=f"/v1/runs/{run_id}" if run_id else None, changes=changes, **fields)
+
+
+def _in_order(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """The values by name, those of `names` first and in their order."""
+    return {name: values[name] for name in names if name in values} | values

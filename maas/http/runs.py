@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
+from maas import queries
 from maas.conversations import Mode
 from maas.conversations.actions import press_button
 from maas.engine.states import ArchiveStatus, RunKind, Status
@@ -33,6 +35,7 @@ from maas.http.request_input import (
 from maas.http.schemas import (
     AssistantName,
     JsonObject,
+    Phrase,
     QueryText,
     RequestBody,
     RunAccepted,
@@ -47,7 +50,8 @@ from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, ser
 from maas.http.state import app_state
 from maas.memory.health import MemoryState
 from maas.runs.event_stream import Cursor
-from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, read_run_state, retry_run
+from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, retry_run
+from shared.db import Database
 from shared.errors import MaasError
 
 MAX_WAIT_S = 60.0
@@ -95,6 +99,14 @@ class Button(Schema):
     label: str
 
 
+class ExecutedAction(Schema):
+    """The approved action that a run executes."""
+
+    id: UUID
+    tool: str
+    title: Phrase | str | None = Field(description="As of an action.")
+
+
 class RunState(Schema):
     """The state of a run, and its answer when there is one."""
 
@@ -128,6 +140,7 @@ class RunState(Schema):
     timings: dict[str, datetime | None]
     attempt: int
     retries: int
+    action: ExecutedAction | None = Field(description="What `query` stands for, if the run executes an action.")
 
 
 class RunSummary(Schema):
@@ -147,6 +160,7 @@ class RunSummary(Schema):
     memory: MemoryState
     created_at: datetime
     completed_at: datetime | None
+    action: ExecutedAction | None = Field(description="What `query` stands for, if the run executes an action.")
 
 
 class RunPage(Schema):
@@ -185,7 +199,17 @@ async def get_run(request: Request) -> Response:
     state = app_state(request)
     if wait_s:
         await state.run_watcher.wait_for_answer(run_id, wait_s)
-    return json_response(to_state(await read_run_state(state.db, run_id)))
+    states = await read_states(state.db, [run_id])
+    if not states:
+        raise not_found(run_id)
+    return json_response(states[0])
+
+
+async def read_states(db: Database, run_ids: Sequence[UUID]) -> list[RunState]:
+    """Return what a client sees of these runs, those that are there."""
+    rows = [dict(row) for row in await db.rows(queries.run_states, list(run_ids))]
+    actions = await _executed_actions(db, rows)
+    return [_to_state(row, actions.get(row["id"])) for row in rows]
 
 
 async def get_events(request: Request) -> Response:
@@ -237,8 +261,13 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
     before = read_cursor(request)
     async with state.shares.reads.hold(user_id or principal_of(request).name) if only.text else nullcontext():
         rows = await list_runs(state.db, only, before, limit)
+    actions = await _executed_actions(state.db, rows)
     summaries = [
-        RunSummary(request_id=row["id"], **{name: row[name] for name in RunSummary.model_fields if name in row})
+        RunSummary(
+            request_id=row["id"],
+            action=actions.get(row["id"]),
+            **{name: row[name] for name in RunSummary.model_fields if name in row},
+        )
         for row in rows
     ]
     return RunPage(results=summaries, next=write_cursor(rows, limit))
@@ -292,10 +321,17 @@ def _read_event_cursor(request: Request) -> Cursor:
     return cursor
 
 
-def to_state(row: dict[str, Any]) -> RunState:
-    """Return a row of the query `run_states` as JSON shows it."""
+async def _executed_actions(db: Database, runs: list[dict[str, Any]]) -> dict[UUID, ExecutedAction]:
+    """The actions that these runs execute, by run."""
+    executing = [row["id"] for row in runs if row["kind"] == RunKind.ACTION]
+    rows = await db.rows(queries.executed_actions, executing) if executing else []
+    return {row["run_id"]: ExecutedAction(id=row["id"], tool=row["tool"], title=row["title"] or None) for row in rows}
+
+
+def _to_state(row: dict[str, Any], action: ExecutedAction | None) -> RunState:
     return RunState(
         request_id=row["id"],
+        action=action,
         query=row["user_query"],
         timings={name: row[name] for name in TIMINGS},
         retries=row["try"] - 1,

@@ -154,6 +154,11 @@ class RunAccepted(Schema):
     poll_url: str = Field(description="The path of the run, which returns its state and its answer.")
 
 
+class Phrase(Schema):
+    en: str
+    ru: str
+
+
 class MemoryOrigin(Schema):
     """What a memory was made from, if not from what its user said."""
 

@@ -12,13 +12,15 @@ where r.id = $1;
 
 -- name: action  -- $1 id, $2 its user, or null for any
 select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, assistant, agent, status,
-  created_at, expires_at, decided_by, decided_at, action_run_id, result, fingerprint, wording
+  created_at, expires_at, decided_by, decided_at, action_run_id, result, fingerprint, wording,
+  parameters, argument_names
 from maas.v_actions where id = $1 and ($2::uuid is null or user_id = $2);
 
 -- name: list_actions  -- $1 user, $2 status, $3 conversation, $4 $5 before this created_at and id, $6 how many;
 -- nulls mean any; newest first
 select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, assistant, agent, status,
-  created_at, expires_at, decided_by, decided_at, action_run_id, result, fingerprint, wording
+  created_at, expires_at, decided_by, decided_at, action_run_id, result, fingerprint, wording,
+  parameters, argument_names
 from maas.v_actions
 where user_id = $1 and ($2::text is null or status = $2) and ($3::uuid is null or conversation_id = $3)
   and ($4::timestamptz is null or (created_at, id) < ($4, $5))
@@ -26,10 +28,16 @@ order by created_at desc, id desc limit $6;
 
 -- name: plan  -- $1 user, $2 run, $3 status, $4 conversation; nulls mean any; in the order of the calls
 select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, assistant, agent, status,
-  created_at, expires_at, decided_by, decided_at, action_run_id, result, fingerprint, wording
+  created_at, expires_at, decided_by, decided_at, action_run_id, result, fingerprint, wording,
+  parameters, argument_names
 from maas.v_actions
 where user_id = $1 and run_id = $2 and ($3::text is null or status = $3) and ($4::uuid is null or conversation_id = $4)
 order by place, created_at, id;
+
+-- name: executed_actions  -- $1 runs: the approved actions that they execute
+select r.id as run_id, a.id, a.tool_name as tool, a.wording->'title' as title
+from maas.pipeline_runs r join maas.chat_pending_actions a on a.action_run_id = r.id and a.user_id = r.user_id
+where r.id = any($1::uuid[]);
 
 -- name: tool_parameters  -- $1 tool
 select parameters, version from maas.tools where name = $1;

@@ -82,7 +82,10 @@ order by created_at, id limit 1;
 -- $6 how many after it, $7 whether the message at it, too; newest first
 select id, run_id, role, content, actions, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used,
   created_at, array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
-    join maas.attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
+    join maas.attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids,
+  case role when 'user' then (
+    select p.id from maas.chat_pending_actions p where p.action_run_id = m.run_id and p.user_id = m.user_id
+  ) end as action_id
 from (
   (select * from maas.chat_messages
     where conversation_id = $1 and role = any($5::text[]) and ($2::timestamptz is null or (created_at, id) < ($2, $3))

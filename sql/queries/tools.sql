@@ -34,16 +34,17 @@ select name, role_name, definition from maas.assistants where name = $1 and is_a
 select source from maas.pipeline_runs where id = $1;
 
 -- name: keep_tools  -- $1 tools
-insert into maas.tools (name, domain, description, parameters, effect, version, is_idempotent)
-select t.name, t.domain, t.description, t.parameters, t.effect, t.version, t.is_idempotent
+insert into maas.tools (name, domain, description, parameters, argument_names, effect, version, is_idempotent)
+select t.name, t.domain, t.description, t.parameters, t.argument_names, t.effect, t.version, t.is_idempotent
 from jsonb_to_recordset($1::jsonb) as t(
-  name text, domain text, description text, parameters jsonb, effect text, version text, is_idempotent boolean)
+  name text, domain text, description text, parameters jsonb, argument_names text[], effect text, version text,
+  is_idempotent boolean)
 order by t.name
 on conflict (name) do update set domain = excluded.domain, description = excluded.description,
-  parameters = excluded.parameters, effect = excluded.effect, version = excluded.version,
-  is_idempotent = excluded.is_idempotent, updated_at = now()
-where (tools.domain, tools.description, tools.version, tools.is_idempotent)
-  is distinct from (excluded.domain, excluded.description, excluded.version, excluded.is_idempotent);
+  parameters = excluded.parameters, argument_names = excluded.argument_names, effect = excluded.effect,
+  version = excluded.version, is_idempotent = excluded.is_idempotent, updated_at = now()
+where (tools.domain, tools.description, tools.version, tools.is_idempotent, tools.argument_names) is distinct from (
+  excluded.domain, excluded.description, excluded.version, excluded.is_idempotent, excluded.argument_names);
 
 -- name: list_tools  -- $1 domain or null
 select name, domain, effect, description, parameters, version, is_idempotent from maas.tools

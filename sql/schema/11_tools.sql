@@ -9,11 +9,14 @@ create table maas.tools (
   version text not null,
   is_idempotent boolean not null,
   updated_at timestamptz not null default now(),
+  argument_names text[] not null default '{}',
   constraint parameters_exceed_100_levels
     check (not parameters @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
 comment on table maas.tools is 'The tools that orchestrators offer; written by them at start';
 comment on column maas.tools.version is 'Changes with name, schema or effect';
+comment on column maas.tools.argument_names is
+  'The names of its arguments in the order of its schema, which parameters does not keep';
 
 create table maas.tool_counts (
   run_id uuid not null references maas.pipeline_runs on delete cascade,

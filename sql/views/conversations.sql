@@ -9,10 +9,14 @@ select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_
       then case a.status when 'approved' then 'failed' else 'in_doubt' end
     else a.status end as status,
   a.created_at, a.expires_at, a.decided_by, a.decided_at, a.action_run_id, a.result, a.account_id,
-  maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash) as fingerprint, a.wording, a.shown_in
+  maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash) as fingerprint, a.wording, a.shown_in,
+  (select t.parameters from maas.tools t where t.name = a.tool_name and t.version = a.tool_version) as parameters,
+  (select t.argument_names from maas.tools t where t.name = a.tool_name and t.version = a.tool_version)
+    as argument_names
 from maas.chat_pending_actions a;
 comment on view maas.v_actions is
-  'Actions with their status as of now: undecided in time means expired; failed or in_doubt if their run failed';
+  'Actions with their status as of now: undecided in time means expired; failed or in_doubt if their run failed. '
+  'parameters and argument_names are of the tool, null if it has changed since';
 
 create view maas.ai_conversations as
 select c.*, exists (

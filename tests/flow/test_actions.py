@@ -19,6 +19,12 @@ PARAMETERS = {
     "properties": {"to": {"type": "string", "minLength": 1}, "copies": {"type": "integer", "maximum": 9}},
     "required": ["to"],
 }
+WORDING: dict[str, Any] = {
+    "title": {"en": "Send an email", "ru": "Отправить письмо"},
+    "reason": "It goes out.",
+    "object": "Sales",
+    "changes": [[{"en": "limit", "ru": "предел"}, 1, 2]],
+}
 
 
 @pytest.fixture
@@ -130,6 +136,37 @@ def test_an_approval_inserts_the_run_that_executes(idle: Stack, user: UUID) -> N
     assert error(decide(idle, action, user, "reject")) == (409, "already_decided", {"status": "approved"})
     assert error(edit(idle, action, user, {"to": "Bob"})) == (409, "already_decided", {"status": "approved"})
     assert len(idle.rows("select from pipeline_runs where kind = 'action'")) == 1
+
+
+def test_an_action_says_in_words_what_it_does_and_orders_its_arguments_as_the_tool(idle: Stack, user: UUID) -> None:
+    """The words are those with which it was proposed; a tool that has changed since gives no schema for an edit."""
+    idle.rows("update tools set argument_names = '{to,copies}'")  # jsonb alone has the shorter name first
+    run, wording = asking(idle, user, uuid4()), json.dumps(WORDING)
+    action, changed = propose(idle, run), propose(idle, run, 2, version="v1")
+    idle.rows("update chat_pending_actions set wording = %s where id = %s", wording, action)
+    edit(idle, action, user, {"copies": 2, "to": "Bob"})
+    idle.rows("update chat_pending_actions set wording = %s where id = %s", wording, action)
+    seen = idle.client.get(f"/v1/actions/{action}").json()
+    assert list(seen["arguments"]) == list(seen["parameters"]["properties"]) == ["to", "copies"]
+    assert (seen["title"], seen["reason"], seen["object"]) == (WORDING["title"], "It goes out.", "Sales")
+    assert seen["changes"] == [{"name": {"en": "limit", "ru": "предел"}, "old": 1, "new": 2}]
+    plain = idle.client.get(f"/v1/actions/{changed}").json()
+    assert [plain[name] for name in ("parameters", "title", "reason", "object", "changes")] == [None] * 4 + [[]]
+
+
+def test_what_executes_an_action_names_it(idle: Stack, user: UUID) -> None:
+    """Nobody wrote its query: the message, the run and the list of runs say which action it stands for."""
+    conversation = uuid4()
+    run = asking(idle, user, conversation)
+    action = propose(idle, run)
+    idle.rows("update chat_pending_actions set wording = %s", json.dumps(WORDING))
+    executing = decide(idle, action, user).json()["action_run_id"]
+    messages = idle.client.get(f"/v1/conversations/{conversation}/messages").json()["results"]
+    assert {one["run_id"]: one["action_id"] for one in messages} == {str(run): None, executing: str(action)}
+    named = {"id": str(action), "tool": "send_mail", "title": WORDING["title"]}
+    runs = idle.client.get("/v1/runs", params={"user_id": str(user)}).json()["results"]
+    assert {one["request_id"]: one["action"] for one in runs} == {str(run): None, executing: named}
+    assert idle.client.get(f"/v1/runs/{executing}").json()["action"] == named
 
 
 def test_a_rejection_inserts_none(idle: Stack, user: UUID) -> None:

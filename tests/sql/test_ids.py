@@ -283,6 +283,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "retry_run": (ROUTE, "run"),
     "run": (ROUTE, "run; images of its user"),
     "run_state": (ROUTE, "run"),
+    "executed_actions": (ROUTE, "run: those that were read before; actions of their users"),
     "run_trace": (ROUTE, "run; memories of its user"),
     "completion": (ROUTE, "run: one that the caller has just made"),
     "brain_answer": (ROUTE, "run: one that the caller has just made; messages and the conversation of its user"),

@@ -7,6 +7,7 @@ import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/error";
 import { useUserEvents } from "./api/user_events";
 import { useOutbox } from "./chat/outbox";
+import { ActionsPage, WaitingBadge } from "./pages/actions";
 import { ChatPage, isWriting } from "./pages/chat";
 import { HistoryPage } from "./pages/history";
 import { MemoryPage } from "./pages/memory";
@@ -118,12 +119,14 @@ function Frame() {
             <button type="button" className="button small" aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}>
               ☰ {say("app.menu")}
             </button>
+            <WaitingBadge className="button small" />
           </div>
           <div className="min-h-0 flex-1">
             <Boundary place={place}>
               <Switch>
                 <Route path="/" component={ChatPage} />
                 <Route path="/c/:id" component={ChatPage} />
+                <Route path="/actions" component={ActionsPage} />
                 <Route path="/history" component={HistoryPage} />
                 <Route path="/runs/:id" component={RunPage} />
                 <Route path="/memory" component={MemoryPage} />

@@ -1,7 +1,7 @@
 // A decision is about what was shown; what has changed since is shown anew.
 
 import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { get } from "../src/api/http";
@@ -38,9 +38,11 @@ function Cards() {
   );
 }
 
+let queries: QueryClient;
 function show() {
+  queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
-    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+    <QueryClientProvider client={queries}>
       <Cards />
     </QueryClientProvider>,
   );
@@ -58,7 +60,16 @@ beforeEach(async () => {
     poll_url: null,
     run_id: "r",
     tool: "send_email",
-    arguments: { to: "ann@example.org" },
+    arguments: { to: "ann@example.org", copies: 1 },
+    parameters: {
+      type: "object",
+      properties: { to: { type: "string" }, copies: { type: "integer" }, at: { type: "string", format: "date-time" } },
+      required: ["to"],
+    },
+    title: { en: "Send an email", ru: "Отправить письмо" },
+    reason: { en: "It cannot be recalled", ru: "Вернуть его нельзя" },
+    object: null,
+    changes: [],
     effect: "dangerous",
     status: "pending",
     created_at: "2026-01-01T00:00:00Z",
@@ -108,10 +119,58 @@ test.each([
   },
 );
 
-test("arguments that one has changed oneself are approved as they were changed", async () => {
+test("arguments that one has changed oneself are approved as they were changed, the others as they are", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Edit the arguments" }));
-  fireEvent.change(screen.getByRole("textbox"), { target: { value: '{"to": "bob@example.org"}' } });
+  fireEvent.change(screen.getByLabelText("to *"), { target: { value: "bob@example.org" } });
   fireEvent.click(screen.getByRole("button", { name: "Approve" }));
   await waitFor(() => expect(action.status).toBe("approved"));
   expect(decisions()).toEqual([{ user_id: USER, fingerprint: "edited" }]);
+  expect(action.arguments).toEqual({ to: "bob@example.org", copies: 1 });
 });
+
+test("a field that holds no value of its kind says so, and nothing is sent", async () => {
+  fireEvent.click(screen.getByRole("button", { name: "Edit the arguments" }));
+  fireEvent.change(screen.getByLabelText("copies"), { target: { value: "1.5" } });
+  fireEvent.click(screen.getByRole("button", { name: "Approve" }));
+  expect(await screen.findByRole("alert")).toBeTruthy();
+  expect(asked.filter((one) => one.method !== "GET")).toEqual([]);
+});
+
+test("an edit goes with what it was an edit of", async () => {
+  fireEvent.click(screen.getByRole("button", { name: "Edit the arguments" }));
+  fireEvent.change(screen.getByLabelText("copies"), { target: { value: "2" } });
+  action = { ...action, arguments: { to: "eve@example.org" }, fingerprint: "second" };
+  await act(() => queries.invalidateQueries());
+  await screen.findByText("eve@example.org");
+  expect(screen.queryByLabelText("copies")).toBeNull();
+});
+
+test("it says in words what will happen, why one is asked, and how much time is left", async () => {
+  cleanup();
+  chooseLanguage("ru");
+  const limit = { en: "daily limit", ru: "предел в день" };
+  action = { ...action, object: "Продажи", changes: [{ name: limit, old: 10, new: 20 }], expires_at: inHalfAnHour() };
+  show();
+  const card = await screen.findByRole("region", { name: "Отправить письмо?" });
+  expect(card.textContent).toContain("с чемПродажипредел в день10 → 20toann@example.orgcopies1");
+  expect(card.textContent).toContain("Вернуть его нельзя");
+  expect(card.textContent).toContain("Осталось времени: 30 минут");
+});
+
+test("what a tool says of itself is a quotation beside its name, not the question", async () => {
+  cleanup();
+  action = { ...action, title: "Press approve", reason: "It is safe" };
+  show();
+  const card = await screen.findByRole("region", { name: "send_email?" });
+  expect(card.textContent).toContain("The tool says of itself: “Press approve”");
+  expect(card.textContent).toContain("The tool says of itself: “It is safe”");
+});
+
+test("a decided action says who decided", async () => {
+  cleanup();
+  action = { ...action, status: "done", decided_by: "http", decided_at: new Date().toISOString() };
+  show();
+  expect((await screen.findByText(/Send an email/)).parentElement?.textContent).toMatch(/: done, you, /);
+});
+
+const inHalfAnHour = () => new Date(Date.now() + 30 * 60_000).toISOString();

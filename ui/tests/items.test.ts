@@ -12,7 +12,7 @@ afterEach(cleanup);
 const RUN = "00000000-0000-4000-8000-00000000000a";
 
 function message(id: string, role: Message["role"], runId: string | null, at = "2026-01-01T00:00:00Z"): Message {
-  return { id, role, run_id: runId, content: id, agent: null, attachment_ids: [], created_at: at };
+  return { id, role, run_id: runId, content: id, agent: null, attachment_ids: [], action_id: null, created_at: at };
 }
 
 function run(id: string, changes: Partial<RunSummary> = {}): RunSummary {
@@ -33,6 +33,7 @@ function run(id: string, changes: Partial<RunSummary> = {}): RunSummary {
     memory: "ok",
     created_at: "2026-01-02T00:00:00Z",
     completed_at: null,
+    action: null,
     ...changes,
   };
 }

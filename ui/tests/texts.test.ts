@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
-import { chooseLanguage, formatDate, formatDistance, say, sayOr } from "../src/texts";
+import { chooseLanguage, formatDate, formatDistance, formatDuration, say, sayOr } from "../src/texts";
 import { en, type Key } from "../src/texts/en";
 import { ru } from "../src/texts/ru";
 
@@ -99,4 +99,16 @@ test.each([
 ])("%i s from now is %s", (seconds, words) => {
   chooseLanguage("en");
   expect(formatDistance(new Date(1_000_000 + seconds * 1000), 1_000_000)).toBe(words);
+});
+
+test.each([
+  [30 * 60_000, "30 minutes", "30 минут"],
+  [60_000, "60 seconds", "60 секунд"],
+  [-1, "0 seconds", "0 секунд"],
+  [7_200_000, "2 hours", "2 часа"],
+])("%i ms are %s", (ms, english, russian) => {
+  chooseLanguage("en");
+  expect(formatDuration(ms)).toBe(english);
+  chooseLanguage("ru");
+  expect(formatDuration(ms)).toBe(russian);
 });

@@ -154,6 +154,13 @@ export interface components {
       arguments: {
         [key: string]: unknown;
       };
+      parameters: {
+        [key: string]: unknown;
+      } | null;
+      title: components["schemas"]["Phrase"] | string | null;
+      reason: components["schemas"]["Phrase"] | string | null;
+      object: string | null;
+      changes: components["schemas"]["ActionChange"][];
       /** @enum {string} */
       effect: "read" | "write" | "dangerous";
       fingerprint: string;
@@ -169,6 +176,11 @@ export interface components {
       result: {
         [key: string]: unknown;
       } | null;
+    };
+    ActionChange: {
+      name: components["schemas"]["Phrase"];
+      old: unknown;
+      new: unknown;
     };
     ActionDecision: {
       user_id: string;
@@ -289,6 +301,7 @@ export interface components {
       tool_result: unknown;
       tokens_used: number | null;
       attachment_ids: string[];
+      action_id: string | null;
       created_at: string;
     };
     ConversationPage: {
@@ -352,6 +365,11 @@ export interface components {
       erased: {
         [key: string]: number;
       };
+    };
+    ExecutedAction: {
+      id: string;
+      tool: string;
+      title: components["schemas"]["Phrase"] | string | null;
     };
     Fact: {
       id: string;
@@ -615,6 +633,10 @@ export interface components {
       results: components["schemas"]["FoundPassage"][];
       total: number;
     };
+    Phrase: {
+      en: string;
+      ru: string;
+    };
     Preference: {
       value: string;
       answered_at: string;
@@ -712,6 +734,7 @@ export interface components {
       };
       attempt: number;
       retries: number;
+      action: components["schemas"]["ExecutedAction"] | null;
     };
     RunSummary: {
       request_id: string;
@@ -731,6 +754,7 @@ export interface components {
       memory: "ok" | "degraded" | "unavailable";
       created_at: string;
       completed_at: string | null;
+      action: components["schemas"]["ExecutedAction"] | null;
     };
     RunTransition: {
       happened: string;

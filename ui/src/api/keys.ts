@@ -6,7 +6,16 @@ export type Kind = (typeof keys)[keyof typeof keys] extends (...parts: never[]) 
   : never;
 
 type Id = string | null | undefined;
-type ListKind = "runs" | "conversations" | "memory" | "prompts" | "storedMemories" | "users" | "keys" | "audit";
+type ListKind =
+  | "runs"
+  | "conversations"
+  | "actions"
+  | "memory"
+  | "prompts"
+  | "storedMemories"
+  | "users"
+  | "keys"
+  | "audit";
 
 export const keys = {
   list: (kind: ListKind, path: string, query?: object) => [kind, path, query] as const,
@@ -20,6 +29,8 @@ export const keys = {
   messages: (conversationId: string, target: Id) => ["messages", conversationId, target] as const,
   allMessages: () => ["messages"] as const,
   actions: (conversationId: string) => ["actions", conversationId] as const,
+  action: (id: string) => ["actions", "one", id] as const,
+  waitingActions: (userId: string) => ["actions", "waiting", userId] as const,
   image: (id: string) => ["image", id] as const,
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,

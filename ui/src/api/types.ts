@@ -13,7 +13,7 @@ export type Run = Schemas["RunState"];
 export type RunSummary = Schemas["RunSummary"];
 export type Message = Pick<
   Schemas["ConversationMessage"],
-  "id" | "run_id" | "role" | "content" | "agent" | "attachment_ids" | "created_at"
+  "id" | "run_id" | "role" | "content" | "agent" | "attachment_ids" | "action_id" | "created_at"
 > & { isRunGone?: boolean };
 export type MessagePage = Schemas["MessagePage"];
 export type Memory = Schemas["Memory"];
@@ -21,6 +21,7 @@ export type ForgetResult = Schemas["ForgetResult"];
 export type Imported = Schemas["ImportAccepted"];
 export type Attachment = Schemas["Attachment"];
 export type Action = Schemas["Action"];
+export type Phrase = Schemas["Phrase"];
 export type RawLog = Schemas["RawLog"];
 export type Caller = Schemas["CallerRights"];
 export type User = Schemas["User"];

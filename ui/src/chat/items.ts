@@ -153,6 +153,7 @@ function questionOf(run: RunSummary): Message {
     content: run.query,
     agent: null,
     attachment_ids: [],
+    action_id: null,
     created_at: run.created_at,
   };
 }

@@ -5,7 +5,9 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 
 import type { Action } from "../api/types";
 import { Skeleton } from "../parts/notice";
+import { useUser } from "../session/session";
 import { say } from "../texts";
+import { ExecutedAction } from "./executed_action";
 import type { Item } from "./items";
 import { useOutbox } from "./outbox";
 import { AssistantMessage, LiveTurn, type ShowPanel, UserMessage } from "./turns";
@@ -171,6 +173,7 @@ function Row({
   onShow: ShowPanel;
   onOver: () => void;
 }) {
+  const { userId } = useUser();
   const [outbox] = useOutbox();
   if (item.kind === "outgoing") {
     const { message } = item;
@@ -202,6 +205,7 @@ function Row({
     );
   }
   const { message } = item;
+  if (message.role === "user" && message.action_id) return <ExecutedAction id={message.action_id} userId={userId} />;
   if (message.role === "user")
     return <UserMessage text={message.content} at={message.created_at} images={message.attachment_ids} />;
   return (

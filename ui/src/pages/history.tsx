@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import type { RunSummary } from "../api/types";
+import { titleOf } from "../chat/action_words";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -61,7 +62,11 @@ export function HistoryPage() {
                     onDoubleClick={() => navigate(`/runs/${run.request_id}`)}
                   >
                     <span className="flex gap-3">
-                      <span className="min-w-0 flex-1 truncate font-semibold">{visible(run.query) || run.kind}</span>
+                      <span className="min-w-0 flex-1 truncate font-semibold">
+                        {run.action
+                          ? say("history.executed", { action: titleOf(run.action) })
+                          : visible(run.query) || run.kind}
+                      </span>
                       <span className="shrink-0 text-small text-quiet">
                         {run.assistant} · <Time at={run.created_at} />
                       </span>

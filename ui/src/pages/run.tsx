@@ -5,6 +5,7 @@ import { useParams } from "wouter";
 
 import { useLayers, useRun } from "../api/run";
 import { Evidence } from "../chat/evidence";
+import { ExecutedAction } from "../chat/executed_action";
 import { Logs } from "../chat/logs";
 import { Stages } from "../chat/stages";
 import { Trace } from "../chat/trace";
@@ -29,7 +30,11 @@ export function RunPage() {
         {!run && !error && <Skeleton />}
         {run && (
           <>
-            <UserMessage text={run.query} at={run.timings.created_at ?? null} images={run.attachment_ids} />
+            {run.action ? (
+              <ExecutedAction id={run.action.id} userId={run.user_id} />
+            ) : (
+              <UserMessage text={run.query} at={run.timings.created_at ?? null} images={run.attachment_ids} />
+            )}
             {live.isOver ? (
               <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} />
             ) : (

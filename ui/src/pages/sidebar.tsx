@@ -6,6 +6,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { session, useUser } from "../session/session";
 import { say } from "../texts";
+import { WaitingBadge } from "./actions";
 import { walkWithArrows } from "./history";
 
 interface Props {
@@ -79,6 +80,7 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
           <div ref={list.mark} className="h-4" />
         </div>
         <div className="border-t border-line p-2">
+          <WaitingBadge className="row-link font-semibold" />
           {link("/history", say("nav.history"))}
           {link("/memory", say("nav.memory"))}
           {user.isAdmin && link("/admin", say("nav.admin"))}

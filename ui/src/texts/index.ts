@@ -83,6 +83,15 @@ export function formatDistance(at: string | Date, now = Date.now()): string {
   return format.format(Math.round(seconds), "second");
 }
 
+/** A length of time in words: "30 minutes". */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, ms / 1000);
+  const [unit, length] = seconds >= 5400 ? ["hour", 3600] : seconds >= 90 ? ["minute", 60] : ["second", 1];
+  return new Intl.NumberFormat(language(), { style: "unit", unit, unitDisplay: "long" }).format(
+    Math.round(seconds / length),
+  );
+}
+
 function pluralIndex(n: number, forms: number): number {
   const order: Intl.LDMLPluralRule[] = forms === 3 ? ["one", "few", "many"] : ["one", "other"];
   const rule = new Intl.PluralRules(language()).select(n);
