@@ -207,7 +207,7 @@ async def get_run(request: Request) -> Response:
 
 async def read_states(db: Database, run_ids: Sequence[UUID]) -> list[RunState]:
     """Return what a client sees of these runs, those that are there."""
-    rows = [dict(row) for row in await db.rows(queries.run_states, list(run_ids))]
+    rows: list[dict[str, Any]] = [dict(row) for row in await db.rows(queries.run_states, list(run_ids))]
     actions = await _executed_actions(db, rows)
     return [_to_state(row, actions.get(row["id"])) for row in rows]
 

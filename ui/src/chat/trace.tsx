@@ -1,85 +1,145 @@
-// How an answer came about: its stages on one axis of time, its model calls, and what the models were given.
+// How an answer came about: its totals, and a tree of stages, model calls, tools and what was searched.
 
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 
 import { get } from "../api/http";
 import { keys } from "../api/keys";
-import type { ModelCall, Run, Stage } from "../api/types";
+import type { ModelCall, Run, StageSpan, ToolExecution, Trace as TraceData } from "../api/types";
+import { download } from "../parts/download";
+import { formatMs } from "../parts/measured";
 import { ErrorNotice, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { formatNumber, say, sayOr } from "../texts";
+import { type CallNode, earlierCalls, type StageNode, stageNodes, totalsOf } from "./trace_tree";
 
 const MILLION = 1_000_000;
 
-export function Trace({ run }: { run: Run }) {
-  const { isAdmin, userId } = useUser();
-  const trace = useQuery({
+export function useTrace(run: Pick<Run, "request_id" | "archive_status">, isWanted: boolean) {
+  return useQuery({
     queryKey: keys.trace(run.request_id, run.archive_status),
     queryFn: ({ signal }) => get(`/v1/runs/${run.request_id}/trace`, {}, signal),
-    enabled: isAdmin,
+    enabled: isWanted,
   });
-  if (!isAdmin) return <Stages stages={stagesOf(run)} />;
+}
+
+export function Trace({ run }: { run: Run }) {
+  const { isAdmin, userId } = useUser();
+  const trace = useTrace(run, isAdmin);
+  if (!isAdmin) return <Stages nodes={stagesOf(run).map((stage) => ({ stage, given: null, calls: [], tools: [] }))} />;
   if (trace.error) return <ErrorNotice error={trace.error} />;
   if (!trace.data) return <Skeleton lines={5} className="h-6" />;
-  const { stages, calls, tools, run: row } = trace.data;
+  const { data } = trace;
+  const earlier = earlierCalls(data);
   return (
     <div className="flex flex-col gap-6">
       {run.user_id !== userId && <p className="text-small text-quiet">{say("trace.audited")}</p>}
-      <Stages stages={stages} />
-      <Calls calls={calls} />
-      {tools.length > 0 && (
-        <section>
-          <h3 className="mb-2 text-small font-semibold text-quiet">{say("trace.tools")}</h3>
-          <ul className="flex flex-col gap-2 text-small">
-            {tools.map((tool, index) => (
-              <li key={index}>
-                <details>
-                  <summary>
-                    {tool.tool} · {tool.status} · {tool.ms === null ? "–" : `${formatNumber(tool.ms, 0)} ms`}
-                  </summary>
-                  <pre className="scrolls max-h-64 whitespace-pre-wrap bg-raised p-2">
-                    {visible(JSON.stringify({ arguments: tool.arguments, result: tool.result }, null, 2))}
-                  </pre>
-                </details>
-              </li>
-            ))}
-          </ul>
-        </section>
+      <Totals trace={data} />
+      <Stages nodes={stageNodes(data)} memories={data.memories} />
+      {earlier.length > 0 && (
+        <Fold title={say("trace.earlier", { n: earlier.length })}>
+          {earlier.map((call, index) => (
+            <Call key={index} node={{ call, prompt: null, tools: [] }} />
+          ))}
+        </Fold>
       )}
-      {row.final_context_payload && (
-        <details className="text-small">
-          <summary>{say("trace.prompt")}</summary>
-          <pre className="scrolls max-h-96 whitespace-pre-wrap rounded bg-raised p-2" tabIndex={0}>
-            {visible(pretty(row.final_context_payload))}
-          </pre>
-        </details>
+      {data.steps.length > 0 && (
+        <Fold title={say("trace.steps", { n: data.steps.length })}>
+          {data.steps.map((step) => (
+            <Fold key={step.number} title={`${step.number}. ${visible(step.title)} · ${say(`step.${step.status}`)}`}>
+              <Code value={{ tool: step.tool, arguments: step.arguments, prompt: step.prompt, result: step.result }} />
+            </Fold>
+          ))}
+        </Fold>
       )}
+      <Fold title={say("trace.history", { n: data.history.length })}>
+        <ol className="text-small">
+          {data.history.map((one, index) => (
+            <li key={index} className="flex gap-3">
+              <Time at={one.at} />
+              <span className="min-w-0">
+                {one.happened}
+                {one.details && (
+                  <span className="text-quiet"> {visible(JSON.stringify(one.details)).slice(0, 500)}</span>
+                )}
+              </span>
+            </li>
+          ))}
+        </ol>
+      </Fold>
+      <button
+        type="button"
+        className="button small self-start"
+        onClick={() => download(`trace-${run.request_id}.json`, new Blob([JSON.stringify(data, null, 2)]))}
+      >
+        {say("trace.export")}
+      </button>
     </div>
   );
 }
 
-function Stages({ stages }: { stages: Stage[] }) {
-  const end = Math.max(1, ...stages.map((stage) => stage.began_ms + (stage.ms ?? 0)));
+function Totals({ trace }: { trace: TraceData }) {
+  const totals = totalsOf(trace);
+  const figures = [
+    [say("trace.tokens"), `${formatNumber(totals.tokensIn)} → ${formatNumber(totals.tokensOut)}`],
+    [
+      say("trace.price"),
+      dollars(totals.price) + (totals.unpriced ? ` + ${say("trace.unpriced", { n: totals.unpriced })}` : ""),
+    ],
+    [say("trace.time"), formatMs(totals.answerMs)],
+    ...(totals.firstTextMs === null ? [] : [[say("trace.firstText"), formatMs(totals.firstTextMs)]]),
+  ];
+  return (
+    <dl className="flex flex-wrap gap-x-6 gap-y-2">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <dt className="text-small text-quiet">{name}</dt>
+          <dd className="tabular font-semibold">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Stages({ nodes, memories = [] }: { nodes: StageNode[]; memories?: TraceData["memories"] }) {
+  const end = Math.max(1, ...nodes.map(({ stage }) => stage.began_ms + (stage.ms ?? 0)));
   return (
     <section>
       <h3 className="mb-2 text-small font-semibold text-quiet">{say("trace.stages")}</h3>
-      <ul className="flex flex-col gap-1 text-small">
-        {stages.map((stage, index) => (
-          <li key={index} className="grid grid-cols-[8rem_1fr_4.5rem] items-center gap-2">
-            <span>{sayOr(`stage.${stage.stage}`, stage.stage)}</span>
-            <span className="relative h-3 rounded bg-raised">
-              <span
-                className={`absolute h-3 min-w-0.5 rounded ${stage.state === "failed" ? "bg-bad" : stage.is_degraded ? "bg-warn" : "bg-accent"}`}
-                style={{ left: `${(stage.began_ms / end) * 100}%`, width: `${((stage.ms ?? 0) / end) * 100}%` }}
-              />
-            </span>
-            <span className="tabular text-right">{stage.ms === null ? "…" : `${formatNumber(stage.ms, 0)} ms`}</span>
-            {stage.is_degraded && (
-              <span className="col-span-3 text-warn">
-                {say("trace.rules")}
-                {stage.why ? `: ${visible(stage.why)}` : ""}
-              </span>
+      <ul className="flex flex-col gap-2 text-small">
+        {nodes.map((node, index) => (
+          <li key={index}>
+            <Bar stage={node.stage} end={end} />
+            {(node.calls.length > 0 || node.tools.length > 0 || node.given) && (
+              <div className="ml-4 border-l border-line pl-3">
+                {node.given && (
+                  <Fold title={say("trace.given")}>
+                    <Code value={pretty(node.given)} />
+                  </Fold>
+                )}
+                {node.calls.map((call) => (
+                  <Call key={call.call.round} node={call} />
+                ))}
+                {node.tools.map((tool, place) => (
+                  <Tool key={place} tool={tool} />
+                ))}
+              </div>
+            )}
+            {node.stage.stage === "draft_builder" && memories.length > 0 && (
+              <div className="ml-4 border-l border-line pl-3">
+                <Fold title={say("trace.search", { n: memories.length })}>
+                  <ol>
+                    {memories.map((memory) => (
+                      <li key={memory.id}>
+                        <span className="tabular text-quiet">{formatNumber(memory.score, 3)}</span> {memory.kind}{" "}
+                        {visible(memory.memory ?? memory.logs[0]?.content ?? "").slice(0, 300)}
+                      </li>
+                    ))}
+                  </ol>
+                </Fold>
+              </div>
             )}
           </li>
         ))}
@@ -88,51 +148,118 @@ function Stages({ stages }: { stages: Stage[] }) {
   );
 }
 
-function Calls({ calls }: { calls: ModelCall[] }) {
-  if (!calls.length) return null;
+function Bar({ stage, end }: { stage: StageSpan; end: number }) {
+  const color = stage.state === "failed" ? "bg-bad" : stage.is_degraded ? "bg-warn" : "bg-accent";
   return (
-    <section>
-      <h3 className="mb-2 text-small font-semibold text-quiet">{say("trace.calls")}</h3>
-      <div className="scrolls" tabIndex={0}>
-        <table className="data">
-          <thead>
-            <tr>
-              {(
-                ["trace.stage", "trace.model", "trace.version", "trace.tokens", "trace.price", "trace.time"] as const
-              ).map((key) => (
-                <th key={key} scope="col">
-                  {say(key)}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {calls.map((call, index) => (
-              <tr key={index}>
-                <td>{sayOr(`stage.${call.stage}`, call.stage)}</td>
-                <td>
-                  {call.provider}:{call.model}
-                  {call.error && <p className="text-bad">{visible(call.error)}</p>}
-                </td>
-                <td>
-                  {call.role_name} {call.prompt_version ?? 0}
-                </td>
-                <td>
-                  {formatNumber(call.tokens_in)} → {formatNumber(call.tokens_out)}
-                </td>
-                <td>{call.price === null ? "–" : `$${formatNumber(call.price / MILLION, 5)}`}</td>
-                <td>{formatNumber(call.ms, 0)} ms</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <div className="grid grid-cols-[7rem_1fr_auto] items-center gap-2">
+      <span>{sayOr(`stage.${stage.stage}`, stage.stage)}</span>
+      <span className="relative h-3 rounded bg-raised">
+        <span
+          className={`absolute h-3 min-w-0.5 rounded ${color}`}
+          style={{ left: `${(stage.began_ms / end) * 100}%`, width: `${((stage.ms ?? 0) / end) * 100}%` }}
+        />
+      </span>
+      <span className="tabular text-right">{stage.ms === null ? "…" : formatMs(stage.ms)}</span>
+      {(stage.is_degraded || stage.why) && (
+        <span className={`col-span-3 ${stage.state === "failed" ? "text-bad" : "text-warn"}`}>
+          {stage.is_degraded && say("trace.rules")}
+          {stage.is_degraded && stage.why && ": "}
+          {visible(stage.why ?? "")}
+        </span>
+      )}
+    </div>
   );
 }
 
+function Call({ node: { call, prompt, tools } }: { node: CallNode }) {
+  return (
+    <>
+      <Fold
+        title={
+          <>
+            {visible(`${call.provider}:${call.model}`)}
+            <span className="tabular text-quiet">
+              {" · "}
+              {formatNumber(call.tokens_in)} → {formatNumber(call.tokens_out)}
+              {" · "}
+              {call.price === null ? "–" : dollars(call.price)}
+              {" · "}
+              {formatMs(call.ms)}
+            </span>
+            {call.error && <span className="text-bad"> {visible(call.error)}</span>}
+          </>
+        }
+      >
+        <p className="text-quiet">{summaryOf(call)}</p>
+        {prompt !== null && (
+          <Fold title={say("trace.prompt", { role: call.role_name, version: call.prompt_version ?? 0 })}>
+            <Code value={prompt} />
+          </Fold>
+        )}
+        {call.reply !== null && (
+          <>
+            <p className="text-quiet">{say("trace.reply")}</p>
+            <Code value={pretty(call.reply)} />
+          </>
+        )}
+        {Array.isArray(call.calls) && call.calls.length > 0 && (
+          <>
+            <p className="text-quiet">{say("trace.tools")}</p>
+            <Code value={call.calls} />
+          </>
+        )}
+      </Fold>
+      {tools.length > 0 && (
+        <div className="ml-4 border-l border-line pl-3">
+          {tools.map((tool, index) => (
+            <Tool key={index} tool={tool} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Tool({ tool }: { tool: ToolExecution }) {
+  return (
+    <Fold
+      title={`${visible(tool.tool)} · ${say(`step.${tool.status === "started" ? "running" : tool.status}`)} · ${formatMs(tool.ms)}`}
+    >
+      <Code value={{ arguments: tool.arguments, result: tool.result }} />
+    </Fold>
+  );
+}
+
+function summaryOf(call: ModelCall): string {
+  const parts = [`${call.role_name} ${call.prompt_version ?? 0}`, call.finish];
+  if (call.attempts > 1) parts.push(say("trace.attempts", { n: call.attempts }));
+  if (call.tokens_cached) parts.push(say("trace.cached", { n: call.tokens_cached }));
+  return visible(parts.join(" · "));
+}
+
+function Fold({ title, children }: { title: ReactNode; children: ReactNode }) {
+  return (
+    <details className="text-small">
+      <summary className="py-0.5">{title}</summary>
+      <div className="flex flex-col gap-1 py-1 pl-4">{children}</div>
+    </details>
+  );
+}
+
+function Code({ value }: { value: unknown }) {
+  return (
+    <pre className="scrolls max-h-96 whitespace-pre-wrap rounded bg-raised p-2" tabIndex={0}>
+      {visible(typeof value === "string" ? value : JSON.stringify(value, null, 2))}
+    </pre>
+  );
+}
+
+function dollars(price: number): string {
+  return `$${formatNumber(price / MILLION, 5)}`;
+}
+
 /** The stages as far as the person's own view of the run tells. */
-function stagesOf(run: Run): Stage[] {
+function stagesOf(run: Run): StageSpan[] {
   const order = [
     ["queue", "created_at", "analyzing_at"],
     ["analyzer", "analyzing_at", "analyzed_at"],
@@ -146,18 +273,17 @@ function stagesOf(run: Run): Stage[] {
     const start = run.timings[from];
     const end = run.timings[to] ?? run.timings.failed_at;
     if (!start) return [];
-    const isDegraded = run.degraded.includes(stage);
     return [
       {
         stage,
-        state: "done",
+        state: run.timings[to] || !run.timings.failed_at ? "done" : "failed",
         began_ms: Date.parse(start) - began,
         ms: end ? Date.parse(end) - Date.parse(start) : null,
         calls: 0,
         model_ms: 0,
-        is_degraded: isDegraded,
+        is_degraded: run.degraded.includes(stage),
         why: null,
-      } satisfies Stage,
+      } satisfies StageSpan,
     ];
   });
 }

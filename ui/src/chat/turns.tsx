@@ -15,10 +15,11 @@ import { ErrorNotice } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
-import { say } from "../texts";
+import { say, sayOr } from "../texts";
 import { ActionCard } from "./action_card";
 import { notifyOfAnswer } from "./notification";
 import { Stages } from "./stages";
+import { useTrace } from "./trace";
 
 export type Panel = "evidence" | "trace" | "logs";
 export type ShowPanel = (runId: string, panel: Panel, mark?: number) => void;
@@ -112,7 +113,7 @@ export function LiveTurn({
   const run = useRunState(live.isOver ? runId : null);
   const retry = useMutation({
     mutationFn: () => post(`/v1/runs/${runId}/retry`),
-    onSuccess: () => refresh(queries, ["runs", "run", "messages"]),
+    onSuccess: () => refresh(queries, ["runs", "run", "messages", "trace"]),
   });
   useEffect(() => {
     if (live.actionIds.length) void refresh(queries, ["actions"]);
@@ -128,8 +129,14 @@ export function LiveTurn({
   const text = withoutImages(live.answer ?? live.text, live.images);
   return (
     <article className="group" id={`run-${runId}`} aria-busy={!live.isOver}>
-      {live.answer && run.data ? (
-        <Footer run={run.data} name={assistant} at={run.data.timings.completed_at ?? ""} text={text} onShow={onShow} />
+      {live.isOver && run.data ? (
+        <Footer
+          run={run.data}
+          name={assistant}
+          at={run.data.timings.completed_at ?? run.data.timings.failed_at ?? run.data.timings.created_at ?? ""}
+          text={text}
+          onShow={onShow}
+        />
       ) : (
         <p className="text-small text-quiet">{assistant}</p>
       )}
@@ -153,6 +160,7 @@ export function LiveTurn({
               {say("chat.failed", { cause: visible(live.error.message ?? live.error.code) })}
             </p>
           )}
+          {run.data && live.error.code !== "cancelled" && <FailedStage run={run.data} />}
           <button type="button" className="button small" disabled={retry.isPending} onClick={() => retry.mutate()}>
             {say("chat.retry")}
           </button>
@@ -162,6 +170,19 @@ export function LiveTurn({
       <Actions actions={actions} />
       {live.isOver && <Buttons runId={runId} buttons={live.buttons} />}
     </article>
+  );
+}
+
+/** For administrators: which stage has failed, and what the provider of its model said. */
+function FailedStage({ run }: { run: Run }) {
+  const { isAdmin } = useUser();
+  const trace = useTrace(run, isAdmin);
+  const failed = trace.data?.stages.find((stage) => stage.state === "failed");
+  if (!failed?.why) return null;
+  return (
+    <p className="text-small text-bad">
+      {sayOr(`stage.${failed.stage}`, failed.stage)}: {visible(failed.why)}
+    </p>
   );
 }
 
@@ -207,7 +228,7 @@ function Footer({
               {say("chat.logs")}
             </button>
           )}
-          <CopyButton text={text} />
+          {text && <CopyButton text={text} />}
         </span>
       )}
     </div>

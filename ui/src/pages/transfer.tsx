@@ -8,6 +8,7 @@ import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import type { Imported } from "../api/types";
 import { Dialog } from "../parts/dialog";
+import { download } from "../parts/download";
 import { ErrorNotice } from "../parts/notice";
 import { keep, keptList } from "../session/kept";
 import { session, useUser } from "../session/session";
@@ -26,12 +27,9 @@ export function Transfer() {
     keep(userId, IMPORTS, ids.length ? JSON.stringify(ids) : "");
     setRunIds(ids);
   };
-  const download = useMutation({
+  const exporting = useMutation({
     mutationFn: async () => {
-      const url = URL.createObjectURL(await (await send("GET", `/v1/users/${userId}/export`)).blob());
-      const link = Object.assign(document.createElement("a"), { href: url, download: `maas-${userId}.ndjson` });
-      link.click();
-      URL.revokeObjectURL(url);
+      download(`maas-${userId}.ndjson`, await (await send("GET", `/v1/users/${userId}/export`)).blob());
     },
   });
   const upload = useMutation({
@@ -49,7 +47,7 @@ export function Transfer() {
   });
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <button type="button" className="button small" disabled={download.isPending} onClick={() => download.mutate()}>
+      <button type="button" className="button small" disabled={exporting.isPending} onClick={() => exporting.mutate()}>
         {say("memory.export")}
       </button>
       <label className="button small cursor-pointer focus-within:outline-2" title={say("memory.importHelp")}>
@@ -74,7 +72,7 @@ export function Transfer() {
         {upload.data && say("memory.imported", { added: upload.data.added, known: upload.data.known })}{" "}
         {runIds.length > 0 && <ImportProgress runIds={runIds} onDone={() => watch([])} />}
       </div>
-      <ErrorNotice error={upload.error ?? download.error} />
+      <ErrorNotice error={upload.error ?? exporting.error} />
       {isErasing && <Erase onClose={() => setErasing(false)} />}
     </div>
   );
