@@ -18,6 +18,7 @@ import { Sidebar } from "./pages/sidebar";
 import { SignInPage } from "./pages/sign_in";
 import { Boundary } from "./parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
+import { askToLeave } from "./parts/unsaved";
 import { useIsOnline, waitForServer } from "./session/connection";
 import { session, useSession, useUser } from "./session/session";
 import { say, useLanguage } from "./texts";
@@ -49,7 +50,7 @@ export function App() {
       return <SignInPage config={state.config} why={state.why} />;
     case "open":
       return (
-        <Router base="/ui">
+        <Router base="/ui" aroundNav={askToLeave}>
           <Person key={state.userId} />
         </Router>
       );

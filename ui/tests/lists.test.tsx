@@ -14,7 +14,7 @@ import { refresh } from "../src/api/refresh";
 import { useUserEvents } from "../src/api/user_events";
 import { groupByDay } from "../src/parts/groups";
 import { unique, useMore } from "../src/parts/use_more";
-import { serve } from "./server";
+import { type Reply, serve } from "./server";
 
 let queries: QueryClient;
 const wrapper = ({ children }: { children: ReactNode }) => (
@@ -70,6 +70,20 @@ test("the next page is read when its mark appears, until there is none", async (
     "/v1/admin/users?q=ann&limit=2&before=2",
   ]);
   expect(seen).toHaveLength(1);
+});
+
+test("the rows stay while those of another filter are read", async () => {
+  observe();
+  let reply: (value: Reply) => void = () => undefined;
+  const page = (name: string) => ({ body: { results: [{ user_id: name, name }], next: null } });
+  serve(({ path }) => (path.includes("q=b") ? new Promise((resolve) => (reply = resolve)) : page("Ann")));
+  const read = ({ q }: { q: string }) => useMore("users", "/v1/admin/users", { q });
+  const { result, rerender } = renderHook(read, { wrapper, initialProps: { q: "a" } });
+  await waitFor(() => expect(result.current.items[0]?.name).toBe("Ann"));
+  rerender({ q: "b" });
+  expect(result.current).toMatchObject({ isPending: false, items: [{ name: "Ann" }] });
+  reply(page("Bob"));
+  await waitFor(() => expect(result.current.items[0]?.name).toBe("Bob"));
 });
 
 test("rows that have moved to the next page are shown once", () => {

@@ -1,6 +1,9 @@
 // Filters that stand in the URL, so that a list can be shared and the way back finds it.
 
+import { useEffect, useEffectEvent, useState } from "react";
 import { useLocation, useSearch } from "wouter";
+
+const PAUSE_MS = 300;
 
 export function useFilters<Name extends string>(
   names: readonly Name[],
@@ -41,9 +44,38 @@ export function Filter({ label, value, onChange, type = "text", options, all }: 
           ))}
         </select>
       ) : (
-        <input type={type} value={value} maxLength={200} onChange={(event) => onChange(event.target.value)} />
+        <TypedFilter type={type} value={value} onChange={onChange} />
       )}
     </label>
+  );
+}
+
+/** What is typed applies when one pauses, leaves the field or presses Enter: a list is read once, not for each letter. */
+function TypedFilter({ type, value, onChange }: Pick<FilterProps, "type" | "value" | "onChange">) {
+  const [typed, setTyped] = useState(value);
+  const [applied, setApplied] = useState(value);
+  if (value !== applied) {
+    setApplied(value); // changed from outside, by the way back for example
+    setTyped(value);
+  }
+  const apply = () => {
+    if (typed !== value) onChange(typed);
+  };
+  const applyLate = useEffectEvent(apply);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = window.setTimeout(() => applyLate(), PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, [typed, value]);
+  return (
+    <input
+      type={type}
+      value={typed}
+      maxLength={200}
+      onChange={(event) => setTyped(event.target.value)}
+      onBlur={apply}
+      onKeyDown={(event) => event.key === "Enter" && apply()}
+    />
   );
 }
 

@@ -1,9 +1,10 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { post, remove } from "../api/http";
 import { refresh } from "../api/refresh";
 import { Field, Form } from "../pages/sign_in";
+import { ConfirmButton } from "../parts/confirm";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
@@ -20,7 +21,6 @@ export function KeysPage() {
   const [secret, setSecret] = useState<string | null>(null);
   const list = useMore("keys", "/v1/admin/keys");
   const readAgain = () => refresh(queries, ["keys"]);
-  const revoke = useMutation({ mutationFn: (id: string) => remove(`/v1/admin/keys/${id}`), onSuccess: readAgain });
   return (
     <Sheet title={say("admin.keys")}>
       <details className="card">
@@ -59,7 +59,7 @@ export function KeysPage() {
           </Form>
         </div>
       </details>
-      <ErrorNotice error={list.error ?? revoke.error} />
+      <ErrorNotice error={list.error} />
       {list.isPending && <Skeleton lines={4} />}
       {list.isSuccess && !list.items.length && <Empty>{say("app.empty")}</Empty>}
       {list.items.length > 0 && (
@@ -90,9 +90,13 @@ export function KeysPage() {
                 {key.state !== "active" ? (
                   <span className="text-quiet">{say(`admin.${key.state}`)}</span>
                 ) : (
-                  <button type="button" className="button small danger" onClick={() => revoke.mutate(key.id)}>
-                    {say("admin.revoke")}
-                  </button>
+                  <ConfirmButton
+                    label={say("admin.revoke")}
+                    title={say("admin.revokeAsk", { name: visible(key.name) })}
+                    what={say("admin.revokeWhat")}
+                    className="button small danger"
+                    onConfirm={() => remove(`/v1/admin/keys/${key.id}`).then(readAgain)}
+                  />
                 )}
               </td>
             </tr>

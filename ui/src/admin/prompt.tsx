@@ -13,6 +13,7 @@ import type { Prompt, PromptVersion } from "../api/types";
 import { Stages } from "../chat/stages";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Skeleton } from "../parts/notice";
+import { useUnsaved } from "../parts/unsaved";
 import { visible } from "../parts/visible";
 import { formatDate, say } from "../texts";
 import { Editor } from "./editor";
@@ -56,6 +57,7 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
         ? prompt.text
         : (versions.find((one) => one.version === compared)?.text ?? "");
   const isChanged = text !== prompt.text || isActive !== prompt.is_active;
+  useUnsaved(isChanged);
   const save = useMutation({
     mutationFn: () => put(pathOf(prompt.role), { text, is_active: isActive, version: prompt.version }),
     onSuccess: () => refresh(queries, ["prompts"]),

@@ -4,6 +4,8 @@ import { Link } from "wouter";
 
 import { post, put } from "../api/http";
 import { refresh } from "../api/refresh";
+import type { Item } from "../api/route";
+import { ConfirmButton } from "../parts/confirm";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
@@ -15,6 +17,8 @@ import { formatNumber, say } from "../texts";
 import { Filter, useFilters } from "./filters";
 import { Sheet, Table } from "./sheet";
 
+type Person = Item<"/v1/admin/users">;
+
 export function UsersPage() {
   const { userId, config } = useUser();
   const queries = useQueryClient();
@@ -22,11 +26,8 @@ export function UsersPage() {
   const [link, setLink] = useState<string | null>(null);
   const list = useMore("users", "/v1/admin/users", { q: filters.q.trim(), limit: 50 });
   const people = unique(list.items, (person) => person.user_id);
-  const setRole = useMutation({
-    mutationFn: ({ id, isAdmin }: { id: string; isAdmin: boolean }) =>
-      put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }),
-    onSuccess: () => refresh(queries, ["users"]),
-  });
+  const setRole = (id: string, isAdmin: boolean) =>
+    put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }).then(() => refresh(queries, ["users"]));
   const reset = useMutation({
     mutationFn: (id: string) => post(`/v1/admin/users/${id}/reset`),
     onSuccess: ({ url_path }) => setLink(window.location.origin + url_path),
@@ -34,7 +35,7 @@ export function UsersPage() {
   return (
     <Sheet title={say("admin.users")} note={say("trace.audited")}>
       <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
-      <ErrorNotice error={list.error ?? setRole.error ?? reset.error} />
+      <ErrorNotice error={list.error ?? reset.error} />
       {list.isPending && <Skeleton lines={6} />}
       {list.isSuccess && !people.length && <Empty>{say("app.empty")}</Empty>}
       {people.length > 0 && (
@@ -58,14 +59,23 @@ export function UsersPage() {
               <td>{person.last_run_at && <Time at={person.last_run_at} />}</td>
               <td>{say(person.is_admin ? "app.yes" : "app.no")}</td>
               <td className="whitespace-nowrap">
-                <button
-                  type="button"
-                  className="button small"
-                  disabled={person.user_id === userId && person.is_admin}
-                  onClick={() => setRole.mutate({ id: person.user_id, isAdmin: !person.is_admin })}
-                >
-                  {say(person.is_admin ? "admin.dropAdmin" : "admin.makeAdmin")}
-                </button>{" "}
+                {person.is_admin ? (
+                  <ConfirmButton
+                    label={say("admin.dropAdmin")}
+                    title={say("admin.dropAdminAsk", { name: nameOf(person) })}
+                    what={say("admin.dropAdminWhat")}
+                    disabled={person.user_id === userId}
+                    onConfirm={() => setRole(person.user_id, false)}
+                  />
+                ) : (
+                  <ConfirmButton
+                    label={say("admin.makeAdmin")}
+                    title={say("admin.makeAdminAsk", { name: nameOf(person) })}
+                    what={say("admin.makeAdminWhat")}
+                    word={nameOf(person)}
+                    onConfirm={() => setRole(person.user_id, true)}
+                  />
+                )}{" "}
                 {config.auth === "local" && person.email && (
                   <button type="button" className="button small" onClick={() => reset.mutate(person.user_id)}>
                     {say("admin.resetLink")}
@@ -86,4 +96,9 @@ export function UsersPage() {
       )}
     </Sheet>
   );
+}
+
+/** What one calls a person: the first name that is known, else the id. */
+export function nameOf({ name, email, names, user_id }: Person): string {
+  return visible(name || email || names[0] || user_id);
 }

@@ -32,6 +32,7 @@ export const ru: Record<Key, string> = {
   "time.ms": "{n} мс",
   "time.s": "{n} с",
   "time.min": "{n} мин",
+  "confirm.leave": "Изменения не сохранены. Всё равно уйти?",
 
   "nav.main": "Страницы и беседы",
   "nav.new": "Новая беседа",
@@ -342,6 +343,11 @@ export const ru: Record<Key, string> = {
   "admin.isAdmin": "Администратор",
   "admin.makeAdmin": "Сделать администратором",
   "admin.dropAdmin": "Снять права администратора",
+  "admin.makeAdminAsk": "Сделать администратором: {name}?",
+  "admin.makeAdminWhat":
+    "Администратор видит и меняет данные всех пользователей и может назначать других администраторов.",
+  "admin.dropAdminAsk": "Снять права администратора: {name}?",
+  "admin.dropAdminWhat": "Вступит в силу в течение секунды.",
   "admin.resetLink": "Ссылка для нового пароля",
   "admin.resetOnce": "Ссылка действует один раз, в течение суток. Передайте её пользователю:",
   "admin.keyName": "Название",
@@ -354,6 +360,8 @@ export const ru: Record<Key, string> = {
   "admin.keyCreate": "Создать ключ",
   "admin.keyOnce": "Показывается только один раз. Сохраните сейчас:",
   "admin.revoke": "Отозвать",
+  "admin.revokeAsk": "Отозвать ключ {name}?",
+  "admin.revokeWhat": "Программы с этим ключом сразу перестанут работать. Вернуть его нельзя.",
   "admin.revoked": "отозван",
   "admin.expired": "истёк",
   "admin.lastUsed": "Последнее использование",
