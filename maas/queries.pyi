@@ -367,17 +367,57 @@ class TrialInputRow(TypedDict):
 
 trial_input: Query[TrialInputRow, pg.uuid]
 
+class UserIdsRow(TypedDict):
+    user_id: UUID | Any
+
+user_ids: Value[UUID, UserIdsRow, pg.text, pg.uuid, pg.int8]
+
+class RankedUserIdsRow(TypedDict):
+    user_id: UUID | Any
+    rank: int | Any
+    users: int | Any
+    price: int | Any
+    errors: int | Any
+
+ranked_user_ids: Query[RankedUserIdsRow, pg.text, pg.text, pg.int8, pg.uuid, pg.int8]
+
 class AdminUsersRow(TypedDict):
     user_id: UUID | Any
     names: list[str] | Any
     is_admin: bool | Any
     runs: int | Any
+    errors: int | Any
+    price: int | Any
     last_run_at: datetime | Any
     created_at: datetime | Any
     email: str | Any
     name: str | None
 
-admin_users: Query[AdminUsersRow, pg.text, pg.uuid, pg.uuid, pg.int8]
+admin_users: Query[AdminUsersRow, pg.array[pg.uuid]]
+
+class AdminSpendingRow(TypedDict):
+    key: str | Any
+    calls: int | Any
+    runs: int | Any
+    tokens_in: int | Any
+    tokens_out: int | Any
+    price: int | Any
+    unpriced: int | Any
+    total: int | Any
+    keys: int | Any
+
+admin_spending: Query[AdminSpendingRow, pg.timestamptz, pg.timestamptz, pg.text, pg.int8]
+
+class AdminAssistantsRow(TypedDict):
+    name: str
+    title: str | Any
+    role: str
+    plugin: str | None
+    is_active: bool
+    inactive_reason: str | None
+    updated_at: datetime
+
+admin_assistants: Query[AdminAssistantsRow]
 
 set_admin: Value[None, Never, pg.uuid, pg.bool_, pg.text]
 
@@ -2008,7 +2048,17 @@ list_runs: Query[
     pg.text,
     pg.timestamptz,
     pg.timestamptz,
+    pg.text,
 ]
+
+class RunCostsRow(TypedDict):
+    id: UUID | Any
+    ms: float | Any
+    tokens: int | Any
+    price: int | Any
+    models: list[str] | Any
+
+run_costs: Query[RunCostsRow, pg.array[pg.uuid]]
 
 class SearchRunsRow(TypedDict):
     id: UUID | Any
@@ -2043,6 +2093,7 @@ search_runs: Query[
     pg.timestamptz,
     pg.text,
     pg.int4,
+    pg.text,
 ]
 
 cancel_run: Value[str, Never, pg.uuid, pg.text]

@@ -28,7 +28,7 @@ from maas.http import (
     user_events,
     users,
 )
-from maas.http.admin import overview, people, prompts
+from maas.http.admin import inventory, overview, people, prompts, spending
 from maas.http.ai_sdk import chat as ai_sdk
 from maas.http.anthropic import messages
 from maas.http.mem0 import Mem0Error, batch, entities
@@ -316,8 +316,16 @@ ROUTES = (
           errors=(400,), query={
               "from": (_TIME, "By default 30 days, today included."),
               "to": (_TIME, "By default now; at most 400 days before it are shown.")}),
-    Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=runs.RunPage, errors=(400,),
-          query={**_USER, **_FILTERS, "assistant": (_TEXT, "Only runs of this assistant."), **_PAGE}),
+    Route("GET", "/v1/admin/spending", spending.get_admin_spending, "admin", response=spending.SpendingList,
+          errors=(400,), query={
+              "by": ({"type": "string", "enum": [*get_args(spending.SpendingKey)], "default": "day"}, "What it is by."),
+              "from": (_TIME, "By default 30 days, today included."),
+              "to": (_TIME, "By default now; at most 400 days before it are counted."), "limit": _PAGE["limit"]}),
+    Route("GET", "/v1/admin/inventory", inventory.get_inventory, "admin", response=inventory.Inventory),
+    Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=overview.AdminRunPage, errors=(400,),
+          query={
+              **_USER, **_FILTERS, "assistant": (_TEXT, "Only runs of this assistant."),
+              "error_code": (_TEXT, "Only runs that failed with this code."), **_PAGE}),
     Route("GET", "/v1/admin/memories", overview.get_admin_memories, "admin", response=overview.AdminMemoryPage,
           errors=(400,), query={
               **_USER, "tag": (_TEXT, "Only summaries with this tag."),
@@ -333,7 +341,11 @@ ROUTES = (
     Route("POST", "/v1/admin/prompts/{role}/try", prompts.post_trial, "admin", prompts.PromptTrial,
           schemas.RunAccepted, 202, errors=(400, 404, 409, 413, 415, 422)),
     Route("GET", "/v1/admin/users", people.get_users, "admin", response=people.AdminUserPage, errors=(400,),
-          query={"q": (_SEARCH, "A part of a name, or a user id."), **_PAGE}),
+          query={
+              "q": (_SEARCH, "A part of a name, or a user id."),
+              "sort": ({"type": "string", "enum": [*get_args(people.UserOrder)], "default": "id"},
+                       "What the list is in the order of; but for id the highest first."),
+              **_PAGE}),
     Route("PUT", "/v1/admin/users/{id}/roles", people.put_roles, "admin", people.RoleChange, people.AdminUser,
           errors=(400, 404, 413, 415, 422)),
     Route("POST", "/v1/admin/users/{id}/reset", people.post_reset, "admin", response=people.ResetLink, errors=(404,)),

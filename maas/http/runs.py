@@ -257,6 +257,7 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
         since=in_zone(zone, read_parameter(request, "from", to_time)),
         until=in_zone(zone, read_parameter(request, "to", to_time)),
         text=read_parameter(request, "q", to_search_text),
+        error_code=read_parameter(request, "error_code", to_storable_text),
     )
     before = read_cursor(request)
     async with state.shares.reads.hold(user_id or principal_of(request).name) if only.text else nullcontext():

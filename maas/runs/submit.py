@@ -232,6 +232,7 @@ class RunFilter:
     since: datetime | None = None
     until: datetime | None = None
     text: str | None = None
+    error_code: str | None = None
 
 
 async def list_runs(
@@ -252,9 +253,9 @@ async def list_runs(
         only.until,
     )
     if only.text is None:
-        rows = await db.rows(queries.list_runs, *filters)
+        rows = await db.rows(queries.list_runs, *filters, only.error_code)
     else:
-        rows = await db.rows(queries.search_runs, *filters, only.text, MAX_COLLECTED_MESSAGES)
+        rows = await db.rows(queries.search_runs, *filters, only.text, MAX_COLLECTED_MESSAGES, only.error_code)
     return [dict(row) for row in rows]
 
 

@@ -95,44 +95,102 @@ from maas.pipeline_runs r
 join maas.pipeline_runs o on o.id = (r.metadata->'trial'->>'run_id')::uuid and o.user_id = r.user_id
 where r.id = $1 and r.kind = 'trial' and o.final_context_payload is not null;
 
--- name: admin_users  -- $1 part of a name in any case, or null, $2 a user, or null: the only one, $3 after this user,
--- $4 how many
+-- name: user_ids  -- $1 part of a name in any case, or null, $2 after this user, $3 how many
 -- By id. Users are found by steps in the index of runs, so that the number of runs does not matter.
 with recursive askers as (
-  (select user_id from maas.pipeline_runs where $1::text is null and $2::uuid is null and user_id > $3
-   order by user_id limit 1)
+  (select user_id from maas.pipeline_runs where $1::text is null and user_id > $2 order by user_id limit 1)
   union all
   select (select r.user_id from maas.pipeline_runs r where r.user_id > a.user_id order by r.user_id limit 1)
   from askers a where a.user_id is not null
 ), users as (
-  select $2::uuid as user_id where $2::uuid is not null
-  union
   (select distinct i.user_id from maas.user_identities i
-   where $2::uuid is null and i.user_id > $3 and ($1::text is null or strpos(lower(i.external_id), lower($1)) > 0)
-   order by 1 limit $4)
+   where i.user_id > $2 and ($1::text is null or strpos(lower(i.external_id), lower($1)) > 0)
+   order by 1 limit $3)
   union
-  (select a.user_id from maas.auth_users a where $2::uuid is null and a.user_id > $3
-     and ($1::text is null or strpos(lower(concat_ws(' ', a.email, a.name)), lower($1)) > 0) order by 1 limit $4)
+  (select a.user_id from maas.auth_users a where a.user_id > $2
+     and ($1::text is null or strpos(lower(concat_ws(' ', a.email, a.name)), lower($1)) > 0) order by 1 limit $3)
   union
-  (select l.user_id from maas.user_roles l where $1::text is null and $2::uuid is null and l.user_id > $3
-   order by 1 limit $4)
+  (select l.user_id from maas.user_roles l where $1::text is null and l.user_id > $2 order by 1 limit $3)
   union
-  (select a.user_id from (select user_id from askers limit $4) a where a.user_id is not null)
-), page as (
-  select user_id from users order by user_id limit $4
+  (select a.user_id from (select user_id from askers limit $3) a where a.user_id is not null)
 )
+select user_id from users order by user_id limit $3;
+
+-- name: ranked_user_ids  -- $1 part of a name in any case, or null, $2 last_run, spend or errors, $3 $4 below this rank
+-- and user, or nulls, $5 how many; the highest rank first, and in each row what all these users have in sum
+with recursive askers as (
+  (select user_id from maas.pipeline_runs where $1::text is null order by user_id limit 1)
+  union all
+  select (select r.user_id from maas.pipeline_runs r where r.user_id > a.user_id order by r.user_id limit 1)
+  from askers a where a.user_id is not null
+), users as (
+  select a.user_id from askers a where a.user_id is not null
+  union
+  select i.user_id from maas.user_identities i
+  where $1::text is null or strpos(lower(i.external_id), lower($1)) > 0
+  union
+  select a.user_id from maas.auth_users a
+  where $1::text is null or strpos(lower(concat_ws(' ', a.email, a.name)), lower($1)) > 0
+  union
+  select l.user_id from maas.user_roles l where $1::text is null
+), spent as (
+  select c.user_id, c.price::bigint as price from maas.v_cost_user c
+), failed as (
+  select r.user_id, count(*) as errors from maas.pipeline_runs r where r.failed_at is not null group by r.user_id
+), ranked as materialized (
+  select u.user_id, coalesce(s.price, 0) as price, coalesce(f.errors, 0) as errors, coalesce(
+    case $2::text when 'spend' then s.price when 'errors' then f.errors else (
+      select (extract(epoch from r.created_at) * 1000000)::bigint from maas.pipeline_runs r
+      where r.user_id = u.user_id order by r.seq desc limit 1) end, 0)::bigint as rank
+  from users u left join spent s using (user_id) left join failed f using (user_id)
+)
+select p.user_id, p.rank, t.users, t.price, t.errors
+from (
+  select k.user_id, k.rank from ranked k where $3::bigint is null or (k.rank, k.user_id) < ($3, $4::uuid)
+  order by k.rank desc, k.user_id desc limit $5) p
+cross join (
+  select count(*) as users, sum(k.price)::bigint as price, sum(k.errors)::bigint as errors from ranked k) t
+order by p.rank desc, p.user_id desc;
+
+-- name: admin_users  -- $1 users: in this order
 select p.user_id, array(
     select i.external_id from maas.user_identities i where i.user_id = p.user_id
     order by i.created_at, i.external_id limit 10) as names,
   exists (select from maas.user_roles l where l.user_id = p.user_id and l.role = 'admin') as is_admin,
   (select count(*) from maas.pipeline_runs r where r.user_id = p.user_id) as runs,
+  (select count(*) from maas.pipeline_runs r where r.user_id = p.user_id and r.failed_at is not null) as errors,
+  coalesce((select c.price from maas.v_cost_user c where c.user_id = p.user_id), 0)::bigint as price,
   (select r.created_at from maas.pipeline_runs r where r.user_id = p.user_id
    order by r.seq desc limit 1) as last_run_at,
   least((select min(i.created_at) from maas.user_identities i where i.user_id = p.user_id),
     (select r.created_at from maas.pipeline_runs r where r.user_id = p.user_id order by r.seq limit 1),
     a.created_at) as created_at,
   a.email, a.name
-from page p left join maas.auth_users a on a.user_id = p.user_id order by p.user_id;
+from unnest($1::uuid[]) with ordinality p(user_id, n) left join maas.auth_users a on a.user_id = p.user_id
+order by p.n;
+
+-- name: admin_spending  -- $1 from, $2 to, $3 day, user, assistant or model, $4 how many: what calls of that time cost
+-- by it, the dearest first, days in their order; in each row what all cost
+with calls as (
+  select case $3::text when 'user' then r.user_id::text when 'assistant' then r.assistant
+      when 'model' then c.provider || ':' || c.model else maas.maas_day(c.created_at)::text end as key,
+    c.tokens_in, c.tokens_out, c.price, c.run_id
+  from maas.pipeline_runs r join maas.llm_calls c on c.run_id = r.id
+  where r.created_at >= $1 and r.created_at < $2 and c.finish <> 'skipped'
+), sums as (
+  select key, count(*) as calls, count(distinct run_id) as runs, sum(tokens_in)::bigint as tokens_in,
+    sum(tokens_out)::bigint as tokens_out, coalesce(sum(price), 0)::bigint as price,
+    count(*) filter (where price is null) as unpriced
+  from calls group by key
+)
+select key, calls, runs, tokens_in, tokens_out, price, unpriced, sum(price) over ()::bigint as total,
+  count(*) over () as keys
+from sums order by case when $3::text = 'day' then key end desc, price desc, tokens_in + tokens_out desc, key limit $4;
+
+-- name: admin_assistants
+select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title, role_name as role, plugin,
+  is_active, inactive_reason, updated_at
+from maas.assistants order by is_active desc, name;
 
 -- name: set_admin  -- $1 user, $2 is_admin, $3 actor
 select maas.maas_set_admin($1, $2, $3);

@@ -122,29 +122,48 @@ where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') and convers
 order by seq desc limit 1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation,
--- $8 assistant, $9 from, $10 to
--- nulls mean any, but trials are listed only as such; newest first. One branch for a user and one for all: each has its
--- index, and one plan serves both
+-- $8 assistant, $9 from, $10 to, $11 error code
+-- nulls mean any, but trials are listed only as such; newest first. One branch for a user, one for all and one
+-- for an error code of all: each has its index, and one plan serves them
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
   created_at, completed_at
 from (
   (select * from maas.pipeline_runs
-   where user_id = $1 and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
+   where user_id = $1 and ($11::text is null or error_code = $11) and ($2::text is null or status = $2)
+     and kind = coalesce($6::text, nullif(kind, 'trial'))
      and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
      and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
      and ($3::timestamptz is null or (created_at, id) < ($3, $4))
    order by created_at desc, id desc limit $5)
   union all
   (select * from maas.pipeline_runs
-   where $1::uuid is null and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
+   where $1::uuid is null and $11::text is null and ($2::text is null or status = $2)
+     and kind = coalesce($6::text, nullif(kind, 'trial'))
+     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+   order by created_at desc, id desc limit $5)
+  union all
+  (select * from maas.pipeline_runs
+   where $1::uuid is null and error_code = $11 and ($2::text is null or status = $2)
+     and kind = coalesce($6::text, nullif(kind, 'trial'))
      and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
      and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
      and ($3::timestamptz is null or (created_at, id) < ($3, $4))
    order by created_at desc, id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 
--- name: search_runs  -- $1 to $10 as list_runs, $11 text: every word of it, or its beginning,
+-- name: run_costs  -- $1 runs: milliseconds until they ended, and what their model calls cost, over all tries
+select r.id, (extract(epoch from coalesce(r.completed_at, r.failed_at) - r.created_at) * 1000)::float8 as ms,
+  coalesce(c.tokens, 0)::bigint as tokens, c.price::bigint as price, c.models
+from maas.pipeline_runs r left join lateral (
+  select sum(l.tokens_in + l.tokens_out) as tokens, sum(l.price) as price,
+    array_agg(distinct l.provider || ':' || l.model) filter (where l.finish <> 'skipped') as models
+  from maas.llm_calls l where l.run_id = r.id) c on true
+where r.id = any($1::uuid[]);
+
+-- name: search_runs  -- $1 to $10 as list_runs, $13 error code, $11 text: every word of it, or its beginning,
 -- is in the query or in the answer of a run
 -- $12 how many messages with a word are collected by the index of the words. A word that is in more of them is looked
 -- for in the runs that have the other words, or where all are so common, in the newest runs until the page is full: no
@@ -172,6 +191,7 @@ from (
    where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2)
      and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
      and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+     and ($13::text is null or r.error_code = $13)
      and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
      and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      and not exists (
@@ -185,6 +205,7 @@ from (
        and r.kind <> 'archive' and ($2::text is null or r.status = $2)
        and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
        and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+       and ($13::text is null or r.error_code = $13)
        and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
        and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      order by r.created_at desc, r.id desc offset 0) n cross join lateral (
@@ -199,6 +220,7 @@ from (
      and r.kind <> 'archive' and ($2::text is null or r.status = $2)
      and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
      and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+     and ($13::text is null or r.error_code = $13)
      and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
      and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      and not exists (

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import httpx2
+import psycopg
 import pytest
 
 from maas.http.routes import all_routes
@@ -339,6 +340,8 @@ def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: s
         "name": None,
         "is_admin": False,
         "runs": 0,
+        "errors": 0,
+        "dollars": 0.0,
         "last_run_at": None,
         "created_at": None,
     }
@@ -363,6 +366,81 @@ def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: s
     assert stack.client.put("/v1/admin/users/x/roles", json={"is_admin": True}).status_code == 404
     for text in ("%", "'", "\\", "😀", "' or true --"):
         assert get(stack, "users", q=text)["results"] == []
+
+
+def test_users_are_ranked_by_last_run_spend_and_errors(stack: Stack) -> None:
+    """The highest first, page by page, with the sums of all who match."""
+    word, users = f"w{uuid4().hex}", [uuid4() for _ in range(3)]
+    failed = (
+        "insert into pipeline_runs (user_id, user_query, queue_key, status, queue_state, seq, failed_at, error_code, "
+        "created_at) select %s, 'x', gen_random_uuid(), 'FAILED', 2, nextval('run_seq'), now(), %s, "
+        "now() - %s * interval '1 minute' from generate_series(1, %s)"
+    )
+    with psycopg.connect(stack.dsn, options="-c session_replication_role=replica") as connection:
+        for number, user in enumerate(users):
+            connection.execute("insert into user_identities values ('api', %s, %s)", (f"{word} {number}", user))
+            price = (2, 3, 3)[number] * 1_000_000
+            connection.execute("insert into token_usage values (%s, now(), 1, %s)", (user, price))
+            connection.execute(failed, (user, f"code_{word}", number, number))
+    for sort, order in (("spend", [1, 2, 0]), ("errors", [2, 1, 0]), ("last_run", [1, 2, 0])):
+        first = get(stack, "users", q=word, sort=sort, limit=2)
+        rest = get(stack, "users", q=word, sort=sort, limit=2, before=first["next"])
+        seen = [one["names"][0][-1] for one in first["results"] + rest["results"]]
+        if sort == "spend":  # two have spent the same
+            seen[:2] = sorted(seen[:2])
+        assert (sort, seen) == (sort, [str(number) for number in order])
+        assert first["total"] == rest["total"] == {"users": 3, "errors": 3, "dollars": 8.0}
+    assert [one["errors"] for one in get(stack, "users", q=word, sort="errors")["results"]] == [2, 1, 0]
+    assert get(stack, "users", q=f"no {word}", sort="spend") == {
+        "results": [],
+        "total": {"users": 0, "errors": 0, "dollars": 0.0},
+        "next": None,
+    }
+    for wrong in ("sort=x", "sort=spend&before=x", "sort=spend&before=1_2"):
+        assert stack.client.get(f"/v1/admin/users?{wrong}").status_code == 400
+    assert len(get(stack, "runs", error_code=f"code_{word}")["results"]) == 3
+    assert len(get(stack, "runs", error_code=f"code_{word}", user_id=users[2])["results"]) == 2
+    assert get(stack, "runs", error_code=word)["results"] == []
+
+
+def test_what_runs_cost_is_summed_by_day_user_assistant_and_model(stack: Stack, root: str) -> None:
+    user = uuid4()
+    runs = [_ask(stack, user, text) for text in ("My dog is Rex.", "My cat is Tom.")]
+    stack.wait_archived(*runs)
+    stack.rows("update llm_calls set price = 500000, tokens_in = 10, tokens_out = 1 where run_id = any(%s)", runs)
+    (calls,) = stack.rows("select count(*)::int as number from llm_calls where run_id = any(%s)", runs)
+    costs = {one["request_id"]: one for one in get(stack, "runs", user_id=user)["results"]}
+    assert sum(one["dollars"] for one in costs.values()) == calls["number"] / 2
+    assert {one["tokens"] for one in costs.values()} == {11 * calls["number"] // 2}
+    assert all(one["models"] == ["extractive:builtin"] and one["ms"] > 0 for one in costs.values())
+    found = {by: get(stack, "spending", by=by) for by in ("day", "user", "assistant", "model")}
+    (mine,) = [one for one in found["user"]["results"] if one["key"] == str(user)]
+    assert (mine["runs"], mine["calls"], mine["dollars"]) == (2, calls["number"], calls["number"] / 2)
+    assert (mine["tokens_in"], mine["tokens_out"], mine["unpriced"]) == (10 * mine["calls"], mine["calls"], 0)
+    assert last_audit(stack, "spending_list")["actor"] == root
+    assert {page["dollars"] for page in found.values()} == {found["day"]["dollars"]}
+    assert "mentor" in [one["key"] for one in found["assistant"]["results"]]
+    assert "extractive:builtin" in [one["key"] for one in found["model"]["results"]]
+    assert len(get(stack, "spending", by="user", limit=1)["results"]) == 1 <= found["user"]["keys"]
+    assert get(stack, "spending", to="2020-01-01") == {"results": [], "dollars": 0.0, "keys": 0}
+    assert stack.client.get("/v1/admin/spending?by=x").status_code == 400
+
+
+def test_the_inventory_says_why_something_does_not_work(stack: Stack) -> None:
+    stack.rows(
+        "insert into assistants (name, role_name, definition, is_active, inactive_reason) "
+        "values ('broken', 'Mentor', '{}', false, 'no model') on conflict do nothing"
+    )
+    user = uuid4()
+    run = _ask(stack, user, "Hello")
+    stack.wait_archived(run)
+    stack.rows("update llm_calls set provider = 'openai', model = 'm', error = 'auth: no key' where run_id = %s", run)
+    found = get(stack, "inventory")
+    states = {one["name"]: (one["is_active"], one["inactive_reason"]) for one in found["assistants"]}
+    assert (states["mentor"], states["broken"]) == ((True, None), (False, "no model"))
+    failed = [one for one in found["models"] if one["model"] == "openai:m"]
+    assert failed and all(one["failures"] and one["last_error"] == "auth: no key" for one in failed)
+    stack.rows("delete from assistants where name = 'broken'")
 
 
 def test_keys_are_made_used_and_revoked(stack: Stack, root: str) -> None:

@@ -31,7 +31,9 @@ def test_a_row_is_an_assistant(database: str, tmp_path: Path) -> None:
         stack.start_orchestrator(**TOOLS)
         state = stack.answer(stack.ask(uuid4(), "Who are you?", assistant="clerk"))
         assert state["status"] == "COMPLETED" and state["final_answer"]
-        rows = stack.rows("select name, effect, parameters, argument_names from tools where domain = 'box' order by name")
+        rows = stack.rows(
+            "select name, effect, parameters, argument_names from tools where domain = 'box' order by name"
+        )
         assert [(row["name"], row["effect"]) for row in rows] == [
             ("read_slowly", "read"),
             ("wipe", "dangerous"),

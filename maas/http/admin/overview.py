@@ -23,7 +23,7 @@ from maas.http.request_input import (
     to_time,
     write_cursor,
 )
-from maas.http.runs import read_page
+from maas.http.runs import RunSummary, read_page
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
 
@@ -87,6 +87,18 @@ class AdminMetrics(Schema):
     embedding: EmbeddingState | None = Field(description="null where no embedding model is in use.")
 
 
+class AdminRun(RunSummary):
+    ms: float | None = Field(description="From the request until it ended.")
+    tokens: int = Field(description="Of its model calls, over all tries.")
+    dollars: float | None = Field(description="Of those calls that have a price; null if none has.")
+    models: list[str] = Field(description="The models that were asked, as provider:model.")
+
+
+class AdminRunPage(Schema):
+    results: list[AdminRun]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
 class AdminMemory(Schema):
     id: UUID
     user_id: UUID
@@ -122,7 +134,7 @@ class AuditPage(Schema):
 async def get_admin_metrics(request: Request) -> Response:
     """Return the figures of each day, the queue, the orchestrators and the runs that are stuck."""
     admin_of(request)
-    since, until = _read_span(request)
+    since, until = read_span(request)
     db = app_state(request).db
     rows = await db.rows(queries.admin_metrics, since, until)
     queue, embedding = await db.row(queries.admin_queue), await db.row(queries.admin_embedding)
@@ -140,12 +152,16 @@ async def get_admin_metrics(request: Request) -> Response:
 
 
 async def get_admin_runs(request: Request) -> Response:
-    """List runs of all users, newest first."""
+    """List runs of all users, newest first, with what they cost."""
     admin_of(request)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    filters = sorted({"status", "kind", "assistant", "q", "from", "to"} & request.query_params.keys())
+    filters = sorted({"status", "kind", "assistant", "q", "from", "to", "error_code"} & request.query_params.keys())
     await note_read(request, "runs_list", user_id, filters=filters)
-    return json_response(await read_page(request, user_id))
+    page = await read_page(request, user_id)
+    ids = [run.request_id for run in page.results]
+    costs = {row["id"]: row for row in await app_state(request).db.rows(queries.run_costs, ids)}
+    runs = [_with_cost(run, costs[run.request_id]) for run in page.results if run.request_id in costs]
+    return json_response(AdminRunPage(results=runs, next=page.next))
 
 
 async def get_admin_memories(request: Request) -> Response:
@@ -183,7 +199,7 @@ async def get_admin_audit(request: Request) -> Response:
     return json_response(AuditPage(results=[AuditRow(**row) for row in rows], next=cursor))
 
 
-def _read_span(request: Request) -> tuple[datetime, datetime]:
+def read_span(request: Request) -> tuple[datetime, datetime]:
     """Return `from`, at most MAX_DAYS before `to`, and `to`; by default the last DEFAULT_DAYS days, today included."""
     zone = app_state(request).settings.engine.zone
     until = in_zone(zone, read_parameter(request, "to", to_time)) or datetime.now(UTC) + timedelta(seconds=1)
@@ -204,6 +220,17 @@ def _figures(row: queries.AdminMetricsRow) -> dict[str, Any]:
         "tokens": row["tokens"],
         "dollars": row["price"] / MICRO_DOLLARS,
     }
+
+
+def _with_cost(run: RunSummary, cost: queries.RunCostsRow) -> AdminRun:
+    price = cost["price"]
+    return AdminRun(
+        **dict(run),
+        ms=cost["ms"],
+        tokens=cost["tokens"],
+        dollars=None if price is None else price / MICRO_DOLLARS,
+        models=cost["models"] or [],
+    )
 
 
 def _to_audit_id(text: str) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, StrictBool, model_validator
@@ -15,13 +16,16 @@ from maas import queries
 from maas.accounts import create_reset_path
 from maas.http.admin import admin_of, note_read
 from maas.http.auth.authorize import read_body
-from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_search_text
+from maas.http.request_input import CURSOR_PATTERN, read_cursor, read_id, read_limit, read_parameter, to_search_text
 from maas.http.schemas import NUMBER, RequestBody, Schema, json_response
 from maas.http.state import app_state
 from maas.users import MAX_DAYS, MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS, NewKey, create_key, list_keys, revoke_key
+from shared.db import Database
 from shared.errors import MaasError
 
 FIRST_USER = UUID(int=0)
+UserOrder = Literal["id", "last_run", "spend", "errors"]
+MICRO_DOLLARS = 1_000_000
 MAX_PER_MINUTE = 1_000_000
 KeyScope = Literal["ask", "read", "metrics", "admin"]
 PRINTABLE_PATTERN = "^ *[!-~А-яЁё][ -~А-яЁё]*$"  # what keys are named in lists and logs
@@ -34,12 +38,23 @@ class AdminUser(Schema):
     name: str | None
     is_admin: bool
     runs: int
+    errors: int = Field(description="Runs that failed.")
+    dollars: float = Field(description="What the user's model calls cost, by the prices that are known.")
     last_run_at: datetime | None
     created_at: datetime | None
 
 
+class UserTotals(Schema):
+    """Of all users that match, not only of those of the page."""
+
+    users: int
+    errors: int
+    dollars: float
+
+
 class AdminUserPage(Schema):
     results: list[AdminUser]
+    total: UserTotals | None = Field(description="null in the order by id, which does not count.")
     next: str | None = Field(description="Send it as `before` to get the next page.")
 
 
@@ -97,16 +112,38 @@ class CreatedKey(Schema):
 
 
 async def get_users(request: Request) -> Response:
-    """List users by id; `q` is a part of a name, or a user id."""
+    """List users by id, or those first who were active last, have spent most or have most errors.
+
+    `q` is a part of a name, or a user id.
+    """
     principal, state = admin_of(request), app_state(request)
     limit, text = read_limit(request), read_parameter(request, "q", to_search_text)
-    _, last = read_cursor(request) or (None, FIRST_USER)
-    user_id = _as_user_id(text)
-    async with state.shares.reads.hold(principal.name) if text else nullcontext():
-        rows = await state.db.rows(queries.admin_users, text if user_id is None else None, user_id, last, limit)
+    sort: UserOrder = read_parameter(request, "sort", _to_order, "id")
+    if (user_id := _as_user_id(text)) is not None:
+        page = AdminUserPage(results=await _read_users(state.db, [user_id]), total=None, next=None)
+    elif sort == "id":
+        _, last = read_cursor(request) or (None, FIRST_USER)
+        async with state.shares.reads.hold(principal.name) if text else nullcontext():
+            found = [row["user_id"] for row in await state.db.rows(queries.user_ids, text, last, limit)]
+        cursor = f"0_{found[-1]}" if len(found) == limit else None
+        page = AdminUserPage(results=await _read_users(state.db, found), total=None, next=cursor)
+    else:
+        rank, last_ranked = read_parameter(request, "before", _to_rank) or (None, None)
+        async with state.shares.reads.hold(principal.name):  # it looks at all users
+            rows = await state.db.rows(queries.ranked_user_ids, text, sort, rank, last_ranked, limit)
+        total = rows[0] if rows else {"users": 0, "errors": 0, "price": 0}
+        page = AdminUserPage(
+            results=await _read_users(state.db, [row["user_id"] for row in rows]),
+            total=UserTotals(users=total["users"], errors=total["errors"], dollars=total["price"] / MICRO_DOLLARS),
+            next=f"{rows[-1]['rank']}_{rows[-1]['user_id']}" if len(rows) == limit else None,
+        )
     await note_read(request, "users_list", user_id)
-    cursor = f"0_{rows[-1]['user_id']}" if len(rows) == limit and user_id is None else None
-    return json_response(AdminUserPage(results=[AdminUser(**row) for row in rows], next=cursor))
+    return json_response(page)
+
+
+async def _read_users(db: Database, user_ids: list[UUID]) -> list[AdminUser]:
+    rows: list[dict[str, Any]] = [{**row} for row in await db.rows(queries.admin_users, user_ids)]
+    return [AdminUser(dollars=row.pop("price") / MICRO_DOLLARS, **row) for row in rows]
 
 
 async def put_roles(request: Request) -> Response:
@@ -115,9 +152,8 @@ async def put_roles(request: Request) -> Response:
     body = await read_body(request, RoleChange)
     db = app_state(request).db
     await db.value(queries.set_admin, user_id, body.is_admin, principal.name)
-    row = await db.row(queries.admin_users, None, user_id, FIRST_USER, 1)
-    assert row is not None
-    return json_response(AdminUser(**row))
+    (user,) = await _read_users(db, [user_id])
+    return json_response(user)
 
 
 async def post_reset(request: Request) -> Response:
@@ -149,6 +185,19 @@ async def delete_key(request: Request) -> Response:
         raise MaasError("not_found", "there is no such key")
     await revoke_key(app_state(request).db, key_id, principal.name)
     return Response(status_code=204)
+
+
+def _to_order(text: str) -> UserOrder:
+    if text not in get_args(UserOrder):
+        raise ValueError(f"must be one of {', '.join(get_args(UserOrder))}")
+    return cast(UserOrder, text)
+
+
+def _to_rank(text: str) -> tuple[int, UUID]:
+    if not re.fullmatch(CURSOR_PATTERN, text):
+        raise ValueError("must be `next` of the previous page, unchanged")
+    rank, _, user_id = text.partition("_")
+    return int(rank), UUID(user_id)
 
 
 def _as_user_id(text: str | None) -> UUID | None:

@@ -122,6 +122,12 @@ export interface paths {
   "/v1/admin/metrics": {
     get: operations["get_admin_metrics"];
   };
+  "/v1/admin/spending": {
+    get: operations["get_admin_spending"];
+  };
+  "/v1/admin/inventory": {
+    get: operations["get_inventory"];
+  };
   "/v1/admin/runs": {
     get: operations["get_admin_runs"];
   };
@@ -270,6 +276,34 @@ export interface components {
       stuck: components["schemas"]["StuckRun"][];
       embedding: components["schemas"]["EmbeddingState"] | null;
     };
+    AdminRun: {
+      request_id: string;
+      user_id: string;
+      query: string;
+      answer: string | null;
+      assistant: string;
+      conversation_id: string | null;
+      kind: string;
+      source: string;
+      status: components["schemas"]["Status"];
+      archive_status: components["schemas"]["ArchiveStatus"];
+      error_code: string | null;
+      error_message: string | null;
+      limited: ("budget" | "stopped") | null;
+      /** @enum {string} */
+      memory: "ok" | "degraded" | "unavailable";
+      created_at: string;
+      completed_at: string | null;
+      action: components["schemas"]["ExecutedAction"] | null;
+      ms: number | null;
+      tokens: number;
+      dollars: number | null;
+      models: string[];
+    };
+    AdminRunPage: {
+      results: components["schemas"]["AdminRun"][];
+      next: string | null;
+    };
     AdminUser: {
       user_id: string;
       names: string[];
@@ -277,11 +311,14 @@ export interface components {
       name: string | null;
       is_admin: boolean;
       runs: number;
+      errors: number;
+      dollars: number;
       last_run_at: string | null;
       created_at: string | null;
     };
     AdminUserPage: {
       results: components["schemas"]["AdminUser"][];
+      total: components["schemas"]["UserTotals"] | null;
       next: string | null;
     };
     AnswerFromDocument: {
@@ -315,6 +352,15 @@ export interface components {
     };
     AssistantList: {
       results: components["schemas"]["AssistantChoice"][];
+    };
+    AssistantState: {
+      name: string;
+      title: string;
+      role: string;
+      plugin: string | null;
+      is_active: boolean;
+      inactive_reason: string | null;
+      updated_at: string;
     };
     Attachment: {
       id: string;
@@ -565,6 +611,11 @@ export interface components {
       conversation?: string | number | null;
       external_id?: string | number | null;
     };
+    Inventory: {
+      assistants: components["schemas"]["AssistantState"][];
+      tools: components["schemas"]["ToolState"][];
+      models: components["schemas"]["ModelHealth"][];
+    };
     Json: (null | boolean | number) | string | unknown[] | {
       [key: string]: unknown;
     };
@@ -651,6 +702,15 @@ export interface components {
       request_hash: string | null;
       calls: unknown;
       created_at: string;
+    };
+    ModelHealth: {
+      stage: string;
+      role: string;
+      model: string;
+      calls: number;
+      failures: number;
+      timeouts: number;
+      last_error: string | null;
     };
     NameMerge: {
       name: string;
@@ -947,6 +1007,20 @@ export interface components {
         [key: string]: string;
       };
     };
+    SpendingList: {
+      results: components["schemas"]["SpendingRow"][];
+      dollars: number;
+      keys: number;
+    };
+    SpendingRow: {
+      key: string;
+      runs: number;
+      calls: number;
+      tokens_in: number;
+      tokens_out: number;
+      dollars: number;
+      unpriced: number;
+    };
     StageSpan: {
       /** @enum {string} */
       stage: "queue" | "analyzer" | "draft_builder" | "assembler" | "final_responder" | "archivist";
@@ -992,6 +1066,13 @@ export interface components {
       result: unknown;
       ms: number | null;
       created_at: string;
+    };
+    ToolState: {
+      name: string;
+      domain: string;
+      /** @enum {string} */
+      effect: "read" | "write" | "dangerous";
+      description: string;
     };
     Trace: {
       run: components["schemas"]["TracedRun"];
@@ -1120,6 +1201,11 @@ export interface components {
       daily_dollars: number | null;
       is_spent: boolean;
       renewed_at: string;
+    };
+    UserTotals: {
+      users: number;
+      errors: number;
+      dollars: number;
     };
   };
   responses: never;
@@ -1877,6 +1963,32 @@ export interface operations {
       };
     };
   };
+  get_admin_spending: {
+    parameters: {
+      query?: {
+        by?: "day" | "user" | "assistant" | "model";
+        from?: string;
+        to?: string;
+        limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SpendingList"];
+        };
+      };
+    };
+  };
+  get_inventory: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Inventory"];
+        };
+      };
+    };
+  };
   get_admin_runs: {
     parameters: {
       query?: {
@@ -1888,6 +2000,7 @@ export interface operations {
         from?: string;
         to?: string;
         assistant?: string;
+        error_code?: string;
         before?: string;
         limit?: number;
       };
@@ -1895,7 +2008,7 @@ export interface operations {
     responses: {
       200: {
         content: {
-          "application/json": components["schemas"]["RunPage"];
+          "application/json": components["schemas"]["AdminRunPage"];
         };
       };
     };
@@ -1997,6 +2110,7 @@ export interface operations {
     parameters: {
       query?: {
         q?: string;
+        sort?: "id" | "last_run" | "spend" | "errors";
         before?: string;
         limit?: number;
       };

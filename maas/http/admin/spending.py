@@ -1,0 +1,65 @@
+"""/v1/admin/spending: what model calls cost, by day, user, assistant or model."""
+
+from __future__ import annotations
+
+from typing import Literal, cast, get_args
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas import queries
+from maas.http.admin import admin_of, note_read
+from maas.http.admin.overview import MICRO_DOLLARS, read_span
+from maas.http.request_input import read_limit, read_parameter
+from maas.http.schemas import Schema, json_response
+from maas.http.state import app_state
+
+SpendingKey = Literal["day", "user", "assistant", "model"]
+
+
+class SpendingRow(Schema):
+    key: str = Field(description="A day of MAAS_TIMEZONE, a user id, an assistant, or provider:model.")
+    runs: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    dollars: float = Field(description="Of the calls that have a price.")
+    unpriced: int = Field(description="Calls of models that have no price.")
+
+
+class SpendingList(Schema):
+    results: list[SpendingRow] = Field(description="The dearest first; days the latest first.")
+    dollars: float = Field(description="The sum of all, also of those that are not listed.")
+    keys: int = Field(description="How many there are, listed or not.")
+
+
+async def get_admin_spending(request: Request) -> Response:
+    """Return what the model calls of a time cost, by day, user, assistant or model; at most `limit` of them."""
+    principal, state, limit = admin_of(request), app_state(request), read_limit(request)
+    since, until = read_span(request)
+    by: SpendingKey = read_parameter(request, "by", _to_key, "day")
+    async with state.shares.reads.hold(principal.name):  # it looks at all calls of that time
+        rows = await state.db.rows(queries.admin_spending, since, until, by, limit)
+    if by == "user":
+        await note_read(request, "spending_list", None)
+    results = [
+        SpendingRow(
+            key=row["key"],
+            runs=row["runs"],
+            calls=row["calls"],
+            tokens_in=row["tokens_in"],
+            tokens_out=row["tokens_out"],
+            dollars=row["price"] / MICRO_DOLLARS,
+            unpriced=row["unpriced"],
+        )
+        for row in rows
+    ]
+    total, keys = (rows[0]["total"], rows[0]["keys"]) if rows else (0, 0)
+    return json_response(SpendingList(results=results, dollars=total / MICRO_DOLLARS, keys=keys))
+
+
+def _to_key(text: str) -> SpendingKey:
+    if text not in get_args(SpendingKey):
+        raise ValueError(f"must be one of {', '.join(get_args(SpendingKey))}")
+    return cast(SpendingKey, text)
