@@ -20,13 +20,15 @@ const BUILT: Record<string, string[]> = {
     ["read", "write", "dangerous"], // effects
   ),
   "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "audit"].concat(
-    ["active", "expired", "revoked"], // states of keys
+    ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
+  "admin.by.": ["day", "user", "assistant", "model"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],
   "chat.mode.": ["auto", "plan", "ask"],
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "profile.look.": ["auto", "light", "dark"],
+  "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight"],
   "slot.": ["competencies", "communication_style", "meeting_preferences", "focus_time"].concat([
     "working_style",
     "career_goals",

@@ -7,15 +7,32 @@ import { Empty, Skeleton } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { AuditPage } from "./audit";
+import { AdminConversationPage } from "./conversation";
 import { Dashboard } from "./dashboard";
+import { DocumentsPage } from "./documents";
+import { InventoryPage } from "./inventory";
 import { KeysPage } from "./keys";
 import { MemoriesPage } from "./memories";
 import { PromptsPage } from "./prompts";
+import { AdminRunPage } from "./run";
 import { RunsPage } from "./runs";
+import { SpendingPage } from "./spending";
+import { UserPage } from "./user";
 import { UsersPage } from "./users";
 
 const PromptPage = lazy(() => import("./prompt")); // it brings the editor
-const PAGES = ["dashboard", "runs", "prompts", "memories", "users", "keys", "audit"] as const;
+const PAGES = [
+  "dashboard",
+  "runs",
+  "users",
+  "spending",
+  "prompts",
+  "memories",
+  "documents",
+  "inventory",
+  "keys",
+  "audit",
+] as const;
 
 export default function AdminPage() {
   const { isAdmin } = useUser();
@@ -42,6 +59,12 @@ export default function AdminPage() {
       <Switch>
         <Route path="/admin" component={Dashboard} />
         <Route path="/admin/runs" component={RunsPage} />
+        <Route path="/admin/runs/:id" component={AdminRunPage} />
+        <Route path="/admin/conversations/:id" component={AdminConversationPage} />
+        <Route path="/admin/users/:id" component={UserPage} />
+        <Route path="/admin/documents" component={DocumentsPage} />
+        <Route path="/admin/spending" component={SpendingPage} />
+        <Route path="/admin/inventory" component={InventoryPage} />
         <Route path="/admin/prompts" component={PromptsPage} />
         <Route path="/admin/prompts/:role">
           <Suspense fallback={<Skeleton lines={6} />}>

@@ -4,46 +4,31 @@ import { Link } from "wouter";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
 import { Chart } from "../parts/chart";
+import { formatMs } from "../parts/measured";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
-import { formatDistance, formatNumber, say } from "../texts";
-import { useFilters } from "./filters";
+import { formatDistance, formatDollars, formatNumber, say, sayOr } from "../texts";
+import { dayToTime, useFilters } from "./filters";
+import { firstDay, Ranges, rangeOf } from "./ranges";
 import { Sheet, Table } from "./sheet";
 
-const RANGES = [1, 7, 30, 90];
-const DAY_MS = 86_400_000;
 const REFRESH_MS = 10_000;
 
 export function Dashboard() {
   const [{ days }, setFilter] = useFilters(["days"]);
-  const range = RANGES.includes(Number(days)) ? Number(days) : 7;
+  const range = rangeOf(days);
+  const since = firstDay(range);
   const metrics = useQuery({
     queryKey: keys.metrics(range),
-    queryFn: ({ signal }) =>
-      get(
-        "/v1/admin/metrics",
-        { from: `${new Date(Date.now() - (range - 1) * DAY_MS).toISOString().slice(0, 10)}T00:00:00Z` },
-        signal,
-      ),
+    queryFn: ({ signal }) => get("/v1/admin/metrics", { from: dayToTime(since) }, signal),
     refetchInterval: REFRESH_MS,
   });
   const data = metrics.data;
   const dates = data?.days.map((day) => day.day) ?? [];
+  const runs = `/admin/runs?kind=ask&from=${since}`;
   return (
     <Sheet title={say("admin.dashboard")}>
-      <div role="group" aria-label={say("admin.range")} className="flex flex-wrap gap-2">
-        {RANGES.map((one) => (
-          <button
-            key={one}
-            type="button"
-            aria-pressed={range === one}
-            className={`button small ${range === one ? "primary" : ""}`}
-            onClick={() => setFilter("days", String(one))}
-          >
-            {say("admin.days", { n: one })}
-          </button>
-        ))}
-      </div>
+      <Ranges value={range} onChange={(value) => setFilter("days", String(value))} />
       <ErrorNotice error={metrics.error} onRetry={() => void metrics.refetch()} />
       {!data && !metrics.error && <Skeleton lines={2} className="h-56" />}
       {data && (
@@ -53,26 +38,30 @@ export function Dashboard() {
           ) : (
             <div className="grid gap-4 md:grid-cols-2">
               <Chart
-                title={say("admin.requestsADay")}
+                title={say("admin.requestsOf", { n: range, average: data.total.requests / range })}
                 value={formatNumber(data.total.requests)}
+                href={runs}
                 days={dates}
                 values={data.days.map((day) => day.requests)}
               />
               <Chart
-                title={`${say("admin.average")} · ${say("admin.p95")} ${milliseconds(data.total.p95_ms)}`}
-                value={milliseconds(data.total.average_ms)}
+                title={say("admin.average", { p95: formatMs(data.total.p95_ms) })}
+                value={formatMs(data.total.average_ms)}
+                href={`${runs}&status=COMPLETED`}
                 days={dates}
-                values={data.days.map((day) => day.average_ms)}
+                values={data.days.map((day) => day.average_ms && day.average_ms / 1000)}
               />
               <Chart
                 title={say("admin.failed")}
                 value={formatNumber(data.total.failed)}
+                href={`${runs}&status=FAILED`}
                 days={dates}
                 values={data.days.map((day) => day.failed)}
               />
               <Chart
                 title={say("admin.cost")}
-                value={formatNumber(data.total.dollars, 4)}
+                value={formatDollars(data.total.dollars)}
+                href={`/admin/spending?days=${range}`}
                 days={dates}
                 values={data.days.map((day) => day.dollars)}
               />
@@ -83,7 +72,7 @@ export function Dashboard() {
             <dl className="flex flex-wrap gap-4">
               {Object.entries(data.queue).map(([name, count]) => (
                 <div key={name} className="card p-3!">
-                  <dt className="text-small text-quiet">{name}</dt>
+                  <dt className="text-small text-quiet">{sayOr(`queue.${name}`, name)}</dt>
                   <dd className="tabular text-lead">{formatNumber(count)}</dd>
                 </div>
               ))}
@@ -95,16 +84,24 @@ export function Dashboard() {
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.engines")}</h2>
             {data.engines.length ? (
-              <Table columns={Object.keys(data.engines[0]!)}>
-                {data.engines.map((engine, index) => (
-                  <tr key={index}>
-                    {Object.entries(engine).map(([name, value]) => (
-                      <td key={name}>
-                        {name.endsWith("_at") && typeof value === "string"
-                          ? formatDistance(value)
-                          : visible(String(value ?? "–"))}
-                      </td>
-                    ))}
+              <Table
+                columns={[
+                  say("admin.engine"),
+                  say("admin.isAlive"),
+                  say("admin.heartbeat"),
+                  say("queue.in_flight"),
+                  say("trace.stages"),
+                ]}
+              >
+                {data.engines.map((engine) => (
+                  <tr key={engine.name}>
+                    <td>{visible(engine.name)}</td>
+                    <td className={engine.is_alive ? "" : "text-bad"}>{say(engine.is_alive ? "app.yes" : "app.no")}</td>
+                    <td>{formatDistance(engine.heartbeat_at)}</td>
+                    <td>
+                      {formatNumber(engine.in_flight)} / {formatNumber(engine.concurrency)}
+                    </td>
+                    <td>{engine.stages.map((stage) => sayOr(`stage.${stage}`, stage)).join(", ")}</td>
                   </tr>
                 ))}
               </Table>
@@ -118,7 +115,8 @@ export function Dashboard() {
               <ul>
                 {data.stuck.map((run) => (
                   <li key={run.request_id}>
-                    <Link href={`/runs/${run.request_id}`}>{run.status}</Link>: {visible(run.why)}
+                    <Link href={`/admin/runs/${run.request_id}`}>{run.status}</Link>, {formatDistance(run.since)}:{" "}
+                    {visible(run.why)}
                   </li>
                 ))}
               </ul>
@@ -130,8 +128,4 @@ export function Dashboard() {
       )}
     </Sheet>
   );
-}
-
-function milliseconds(value: number | null): string {
-  return value === null ? "–" : formatNumber(value, 0);
 }

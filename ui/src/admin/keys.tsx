@@ -30,11 +30,15 @@ export function KeysPage() {
             submit={say("admin.keyCreate")}
             onSubmit={async (form) => {
               const scopes = SCOPES.filter((scope) => form.has(`scope-${scope}`));
-              const user = form.get("user")?.trim();
+              const text = (name: string) => form.get(name)?.trim() || null;
+              const number = (name: string) => (text(name) === null ? null : Number(text(name)));
               const made = await post("/v1/admin/keys", {
                 name: form.get("name")!,
                 scopes,
-                ...(user ? { user_id: user } : {}),
+                user_id: text("user"),
+                prefix: text("prefix"),
+                per_minute: number("perMinute"),
+                days: number("days"),
               });
               setSecret(made.key);
               await readAgain();
@@ -56,6 +60,9 @@ export function KeysPage() {
               ))}
             </fieldset>
             <Field label={say("admin.keyUser")} name="user" maxLength={36} />
+            <Field label={say("admin.keyPrefix")} name="prefix" maxLength={200} />
+            <Field label={say("admin.keyPerMinute")} name="perMinute" type="number" min={1} max={1_000_000} />
+            <Field label={say("admin.keyDays")} name="days" type="number" min={1} />
           </Form>
         </div>
       </details>
@@ -70,6 +77,8 @@ export function KeysPage() {
             say("admin.user"),
             say("admin.created"),
             say("admin.lastUsed"),
+            say("admin.expires"),
+            say("admin.perMinute"),
             "",
           ]}
         >
@@ -86,6 +95,8 @@ export function KeysPage() {
                 <Time at={key.created_at} />
               </td>
               <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
+              <td>{key.expires_at ? <Time at={key.expires_at} /> : "–"}</td>
+              <td className="text-right">{key.per_minute ?? "–"}</td>
               <td>
                 {key.state !== "active" ? (
                   <span className="text-quiet">{say(`admin.${key.state}`)}</span>

@@ -1,26 +1,24 @@
-import { Link } from "wouter";
-
 import { useAssistants } from "../pages/chat";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
-import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
-import { visible } from "../parts/visible";
 import { say } from "../texts";
 import { dayToTime, Filter, useFilters, wholeId } from "./filters";
-import { Sheet, Table } from "./sheet";
+import { RunsTable } from "./runs_table";
+import { Sheet } from "./sheet";
 
 const STATUSES = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"];
 const KINDS = ["ask", "action", "task", "archive", "trial"];
 const PAGE = 50;
 
 export function RunsPage() {
-  const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "q", "from", "to"]);
+  const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "error", "q", "from", "to"]);
   const assistants = useAssistants();
   const list = useMore("runs", "/v1/admin/runs", {
     status: filters.status,
     kind: filters.kind,
     assistant: filters.assistant,
     user_id: wholeId(filters.user),
+    error_code: filters.error.trim(),
     q: filters.q.trim(),
     from: dayToTime(filters.from),
     to: dayToTime(filters.to, true),
@@ -52,6 +50,7 @@ export function RunsPage() {
           onChange={(value) => setFilter("assistant", value)}
         />
         <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
+        <Filter label={say("admin.errorCode")} value={filters.error} onChange={(value) => setFilter("error", value)} />
         <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
         <Filter
           label={say("app.from")}
@@ -64,44 +63,7 @@ export function RunsPage() {
       <ErrorNotice error={list.error} />
       {list.isPending && <Skeleton lines={8} />}
       {list.isSuccess && !runs.length && <Empty>{say("history.none")}</Empty>}
-      {runs.length > 0 && (
-        <Table
-          columns={[
-            say("admin.created"),
-            say("admin.status"),
-            say("admin.assistant"),
-            say("admin.user"),
-            say("admin.request"),
-            say("admin.answer"),
-          ]}
-        >
-          {runs.map((run) => (
-            <tr key={run.request_id} data-run={run.request_id}>
-              <td className="whitespace-nowrap">
-                <Link href={`/runs/${run.request_id}`}>
-                  <Time at={run.created_at} />
-                </Link>
-              </td>
-              <td className={run.status === "FAILED" ? "text-bad" : ""}>
-                {run.status}
-                {run.error_code && ` ${run.error_code}`}
-              </td>
-              <td>
-                {run.assistant} {run.kind !== "ask" && run.kind}
-              </td>
-              <td className="font-mono" title={run.user_id}>
-                <Link href={`/admin/runs?user=${run.user_id}`}>{run.user_id.slice(0, 8)}</Link>
-              </td>
-              <td className="max-w-80">
-                <span className="line-clamp-2">{visible(run.query)}</span>
-              </td>
-              <td className="max-w-80">
-                <span className="line-clamp-2">{visible(run.answer ?? "")}</span>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      {runs.length > 0 && <RunsTable runs={runs} />}
       <div ref={list.mark} className="h-8" />
     </Sheet>
   );

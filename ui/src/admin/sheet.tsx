@@ -14,18 +14,30 @@ export function Sheet({ title, note, children }: { title: string; note?: string;
   );
 }
 
+/** The head of a column; of one by which the table can be sorted, the highest first, a button. */
+export type Column = string | { label: string; isSorted: boolean; onSort: () => void };
+
 /** A table that scrolls by itself on a narrow screen. */
-export function Table({ columns, children }: { columns: string[]; children: ReactNode }) {
+export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
   return (
     <div className="scrolls" tabIndex={0}>
       <table className="data">
         <thead>
           <tr>
-            {columns.map((column, index) => (
-              <th key={index} scope="col">
-                {column}
-              </th>
-            ))}
+            {columns.map((column, index) =>
+              typeof column === "string" ? (
+                <th key={index} scope="col">
+                  {column}
+                </th>
+              ) : (
+                <th key={index} scope="col" aria-sort={column.isSorted ? "descending" : "none"}>
+                  <button type="button" className="underline" onClick={column.onSort}>
+                    {column.label}
+                    {column.isSorted && " ↓"}
+                  </button>
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>{children}</tbody>

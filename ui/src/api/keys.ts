@@ -15,6 +15,8 @@ type ListKind =
   | "storedMemories"
   | "users"
   | "keys"
+  | "documents"
+  | "dialogue"
   | "audit";
 
 export const keys = {
@@ -40,6 +42,9 @@ export const keys = {
   profile: (userId: string) => ["profile", userId] as const,
   preferences: (userId: string) => ["preferences", userId] as const,
   spending: (userId: string) => ["spending", userId] as const,
+  costs: (by: string, days: number) => ["metrics", "costs", by, days] as const,
+  inventory: () => ["inventory"] as const,
+  user: (id: string) => ["users", "one", id] as const,
   metrics: (days: number) => ["metrics", days] as const,
   prompt: (role: string) => ["prompts", role] as const,
   promptHistory: (role: string) => ["prompts", role, "history"] as const,

@@ -86,6 +86,20 @@ export interface paths {
   "/v1/users/{id}/facts/names": {
     post: operations["post_merge_names"];
   };
+  "/v1/knowledge": {
+    get: operations["get_documents"];
+    post: operations["post_document"];
+  };
+  "/v1/knowledge/texts": {
+    post: operations["post_text"];
+  };
+  "/v1/knowledge/search": {
+    get: operations["get_passages"];
+  };
+  "/v1/knowledge/{id}": {
+    get: operations["get_document"];
+    delete: operations["delete_document"];
+  };
   "/v1/users": {
     get: operations["get_user"];
     post: operations["post_user"];
@@ -588,6 +602,16 @@ export interface components {
       doubtful: components["schemas"]["DoubtfulAnswer"][];
       doubtful_runs: number;
     };
+    FoundPassage: {
+      document_id: string;
+      chunk: number;
+      name: string;
+      heading: string;
+      page: number | null;
+      position: number;
+      text: string;
+      score: number;
+    };
     ImportAccepted: {
       /** @constant */
       status: "processing";
@@ -781,6 +805,11 @@ export interface components {
         [key: string]: string;
       };
     };
+    NewTextDocument: {
+      user_id: string;
+      name: string;
+      text: string;
+    };
     NewUser: {
       external_id: string;
     };
@@ -800,6 +829,10 @@ export interface components {
       created_at: string;
       request_id: string | null;
       poll_url: string | null;
+    };
+    PassageList: {
+      results: components["schemas"]["FoundPassage"][];
+      total: number;
     };
     Phrase: {
       en: string;
@@ -1759,6 +1792,97 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["NameMerged"];
+        };
+      };
+    };
+  };
+  get_documents: {
+    parameters: {
+      query?: {
+        user_id?: string;
+        before?: string;
+        limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DocumentPage"];
+        };
+      };
+    };
+  };
+  post_document: {
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["AddedDocument"];
+        };
+      };
+    };
+  };
+  post_text: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewTextDocument"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["AddedDocument"];
+        };
+      };
+    };
+  };
+  get_passages: {
+    parameters: {
+      query: {
+        user_id?: string;
+        q: string;
+        mode?: "mix" | "local" | "global" | "hybrid";
+        limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["PassageList"];
+        };
+      };
+    };
+  };
+  get_document: {
+    parameters: {
+      query?: {
+        user_id?: string;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DocumentState"];
+        };
+      };
+    };
+  };
+  delete_document: {
+    parameters: {
+      query?: {
+        user_id?: string;
+        answers?: boolean;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DocumentRemoved"];
         };
       };
     };

@@ -12,7 +12,7 @@ import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
-import { formatNumber, say, sayOr } from "../texts";
+import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { type CallNode, earlierCalls, type StageNode, stageNodes, totalsOf } from "./trace_tree";
 
 const MILLION = 1_000_000;
@@ -86,7 +86,8 @@ function Totals({ trace }: { trace: TraceData }) {
     [say("trace.tokens"), `${formatNumber(totals.tokensIn)} → ${formatNumber(totals.tokensOut)}`],
     [
       say("trace.price"),
-      dollars(totals.price) + (totals.unpriced ? ` + ${say("trace.unpriced", { n: totals.unpriced })}` : ""),
+      formatDollars(totals.price / MILLION) +
+        (totals.unpriced ? ` + ${say("trace.unpriced", { n: totals.unpriced })}` : ""),
     ],
     [say("trace.time"), formatMs(totals.answerMs)],
     ...(totals.firstTextMs === null ? [] : [[say("trace.firstText"), formatMs(totals.firstTextMs)]]),
@@ -182,7 +183,7 @@ function Call({ node: { call, prompt, tools } }: { node: CallNode }) {
               {" · "}
               {formatNumber(call.tokens_in)} → {formatNumber(call.tokens_out)}
               {" · "}
-              {call.price === null ? "–" : dollars(call.price)}
+              {call.price === null ? "–" : formatDollars(call.price / MILLION)}
               {" · "}
               {formatMs(call.ms)}
             </span>
@@ -252,10 +253,6 @@ function Code({ value }: { value: unknown }) {
       {visible(typeof value === "string" ? value : JSON.stringify(value, null, 2))}
     </pre>
   );
-}
-
-function dollars(price: number): string {
-  return `$${formatNumber(price / MILLION, 5)}`;
 }
 
 /** The stages as far as the person's own view of the run tells. */

@@ -41,16 +41,18 @@ export function UserMessage({
   at,
   images,
   note,
+  who = say("chat.you"),
 }: {
   text: string;
   at: string | null;
   images: string[];
   note?: string;
+  who?: string; // has written it
 }) {
   return (
     <article className="ml-auto max-w-[85%] rounded bg-raised px-4 py-3">
       <p className="text-small text-quiet">
-        {say("chat.you")}
+        {who}
         {at && (
           <>
             , <Time at={at} />

@@ -1,9 +1,10 @@
-// One request by itself: question, answer, evidence and trace; of anybody, for administrators.
+// One request by itself: question, answer, evidence and trace.
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useParams } from "wouter";
 
 import { useLayers, useRun } from "../api/run";
+import type { Run } from "../api/types";
 import { Evidence } from "../chat/evidence";
 import { ExecutedAction } from "../chat/executed_action";
 import { Logs } from "../chat/logs";
@@ -17,51 +18,62 @@ import { say } from "../texts";
 
 export function RunPage() {
   const { id } = useParams<{ id: string }>();
-  const { isAdmin } = useUser();
-  const [mark, setMark] = useState<number | null>(null);
-  const live = useRun(id);
-  const { data: run, error } = useRunState(id);
-  const layers = useLayers(isAdmin ? id : null);
   return (
     <div className="scrolls h-full p-4" tabIndex={0}>
       <div className="mx-auto flex max-w-[72ch] flex-col gap-6">
         <h1 className="text-title font-semibold">{say("admin.request")}</h1>
-        <ErrorNotice error={error} />
-        {!run && !error && <Skeleton />}
-        {run && (
-          <>
-            {run.action ? (
-              <ExecutedAction id={run.action.id} userId={run.user_id} />
-            ) : (
-              <UserMessage text={run.query} at={run.timings.created_at ?? null} images={run.attachment_ids} />
-            )}
-            {live.isOver ? (
-              <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} />
-            ) : (
-              <Stages status={live.status} />
-            )}
-            {(run.error_message ?? live.error) && (
-              <p role="alert" className="text-bad">
-                {say("chat.failed", { cause: run.error_message ?? live.error?.message ?? "" })}
-              </p>
-            )}
-            <section>
-              <h2 className="mb-3 text-lead font-semibold">{say("trace.title")}</h2>
-              <Trace run={run} />
-            </section>
-            <section>
-              <h2 className="mb-3 text-lead font-semibold">{say("evidence.title")}</h2>
-              <Evidence run={run} marked={mark} />
-            </section>
-            {isAdmin && (
-              <section>
-                <h2 className="mb-3 text-lead font-semibold">{say("logs.title", { n: layers.data?.length ?? 0 })}</h2>
-                <Logs layers={layers.data ?? []} />
-              </section>
-            )}
-          </>
-        )}
+        <RunView id={id} />
       </div>
     </div>
+  );
+}
+
+/** What is known of a request; `actions` shows what may be done with it. */
+export function RunView({ id, actions }: { id: string; actions?: (run: Run) => ReactNode }) {
+  const { userId, isAdmin } = useUser();
+  const [mark, setMark] = useState<number | null>(null);
+  const live = useRun(id);
+  const { data: run, error } = useRunState(id);
+  const layers = useLayers(isAdmin ? id : null);
+  if (error) return <ErrorNotice error={error} />;
+  if (!run) return <Skeleton />;
+  return (
+    <>
+      {actions?.(run)}
+      {run.action ? (
+        <ExecutedAction id={run.action.id} userId={run.user_id} />
+      ) : (
+        <UserMessage
+          text={run.query}
+          at={run.timings.created_at ?? null}
+          images={run.attachment_ids}
+          who={run.user_id === userId ? undefined : run.user_id.slice(0, 8)}
+        />
+      )}
+      {live.isOver ? (
+        <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} />
+      ) : (
+        <Stages status={live.status} />
+      )}
+      {(run.error_message ?? live.error) && (
+        <p role="alert" className="text-bad">
+          {say("chat.failed", { cause: run.error_message ?? live.error?.message ?? "" })}
+        </p>
+      )}
+      <section>
+        <h2 className="mb-3 text-lead font-semibold">{say("trace.title")}</h2>
+        <Trace run={run} />
+      </section>
+      <section>
+        <h2 className="mb-3 text-lead font-semibold">{say("evidence.title")}</h2>
+        <Evidence run={run} marked={mark} />
+      </section>
+      {isAdmin && (
+        <section>
+          <h2 className="mb-3 text-lead font-semibold">{say("logs.title", { n: layers.data?.length ?? 0 })}</h2>
+          <Logs layers={layers.data ?? []} />
+        </section>
+      )}
+    </>
   );
 }

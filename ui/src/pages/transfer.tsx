@@ -10,9 +10,10 @@ import type { Imported } from "../api/types";
 import { Dialog } from "../parts/dialog";
 import { download } from "../parts/download";
 import { ErrorNotice } from "../parts/notice";
+import { Receipt } from "../parts/receipt";
 import { keep, keptList } from "../session/kept";
 import { session, useUser } from "../session/session";
-import { formatNumber, say } from "../texts";
+import { say } from "../texts";
 
 const IMPORTS = "imports"; // runs of unfinished imports, so that a reload finds them
 const POLL_MS = 1500;
@@ -123,19 +124,7 @@ function Erase({ onClose }: { onClose: () => void }) {
     <Dialog title={say("memory.erase")} onClose={close}>
       {erase.data ? (
         <div role="status">
-          <p className="mb-2">{say("memory.erased")}</p>
-          <table className="data">
-            <tbody>
-              {Object.entries(erase.data.erased)
-                .filter(([, rows]) => rows > 0)
-                .map(([table, rows]) => (
-                  <tr key={table}>
-                    <th scope="row">{table}</th>
-                    <td>{formatNumber(rows)}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
+          <Receipt rows={erase.data.erased} />
         </div>
       ) : (
         <form

@@ -1,6 +1,7 @@
 import { useEffect, useEffectEvent, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { Link } from "wouter";
 
 import { formatNumber, language } from "../texts";
 
@@ -14,11 +15,13 @@ export function Chart({
   value,
   days,
   values,
+  href,
 }: {
   title: string;
   value: string;
   days: string[];
   values: (number | null)[];
+  href?: string; // what the number counts
 }) {
   const place = useRef<HTMLDivElement>(null);
   const shown = JSON.stringify([days, values]);
@@ -62,7 +65,9 @@ export function Chart({
     <figure className="card relative min-w-0 overflow-hidden">
       <figcaption>
         <span className="text-small text-quiet">{title}</span>
-        <span className="tabular block text-title font-semibold">{value}</span>
+        <span className="tabular block text-title font-semibold">
+          {href ? <Link href={href}>{value}</Link> : value}
+        </span>
       </figcaption>
       <div ref={place} className="mt-2 h-40 min-w-0" aria-hidden="true" />
       <div className="sr-only">

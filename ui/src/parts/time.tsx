@@ -1,10 +1,10 @@
-import { formatDate, formatFullDate } from "../texts";
+import { formatDate, formatFullDate, formatMoment } from "../texts";
 
-/** A time as people say it, with the full stamp on hover. */
-export function Time({ at }: { at: string }) {
+/** A time as people say it, with the full stamp on hover; `isExact`: to the minute. */
+export function Time({ at, isExact = false }: { at: string; isExact?: boolean }) {
   return (
     <time dateTime={at} title={formatFullDate(at)}>
-      {formatDate(at)}
+      {isExact ? formatMoment(at) : formatDate(at)}
     </time>
   );
 }

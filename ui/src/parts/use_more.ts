@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { get } from "../api/http";
 import { keys } from "../api/keys";
-import type { Item, Query, Route } from "../api/route";
+import type { Answer, Item, Query, Route } from "../api/route";
 
 interface Page<T> {
   results: T[];
@@ -37,7 +37,7 @@ export function useMore<Path extends Route<"get">>(
     return () => observer.disconnect();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const items = list.data?.pages.flatMap((page) => page.results) ?? [];
-  return { ...list, items, mark };
+  return { ...list, items, mark, first: list.data?.pages[0] as Answer<"get", Path> | undefined };
 }
 
 /** Items without doubles: rows that arrived meanwhile move others to the next page. */

@@ -56,6 +56,11 @@ export function formatNumber(value: number, digits = 1): string {
   return value.toLocaleString(language(), { maximumFractionDigits: digits });
 }
 
+/** Dollars, with as many digits as small sums need. */
+export function formatDollars(value: number): string {
+  return `$${formatNumber(value, Math.abs(value) < 1 ? 5 : 2)}`;
+}
+
 /** Today the time, this year the day and month, else the whole date. */
 export function formatDate(at: string | Date, now = new Date()): string {
   const date = new Date(at);
@@ -63,6 +68,16 @@ export function formatDate(at: string | Date, now = new Date()): string {
     return date.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" });
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
   return date.toLocaleDateString(language(), { day: "numeric", month: "short", year });
+}
+
+/** The day and the time to the minute. */
+export function formatMoment(at: string | Date): string {
+  return new Date(at).toLocaleString(language(), {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
 }
 
 export function formatFullDate(at: string | Date): string {

@@ -1,0 +1,65 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "wouter";
+
+import { get } from "../api/http";
+import { keys } from "../api/keys";
+import { ExecutedAction } from "../chat/executed_action";
+import { UserMessage } from "../chat/turns";
+import { Markdown } from "../parts/markdown";
+import { ErrorNotice, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
+import { unique, useMore } from "../parts/use_more";
+import { visible } from "../parts/visible";
+import { say } from "../texts";
+import { Sheet } from "./sheet";
+
+const PAGE = 50;
+
+/** The messages of anybody's conversation, to be read, the newest first. */
+export function AdminConversationPage() {
+  const { id } = useParams<{ id: string }>();
+  const conversation = useQuery({
+    queryKey: keys.conversation(id),
+    queryFn: ({ signal }) => get(`/v1/conversations/${id}`, {}, signal),
+  });
+  const list = useMore("dialogue", `/v1/conversations/${id}/messages`, { limit: PAGE });
+  const messages = unique(list.items, (message) => message.id);
+  const owner = conversation.data?.user_id;
+  return (
+    <Sheet title={visible(conversation.data?.title ?? say("nav.untitled"))} note={say("trace.audited")}>
+      <ErrorNotice error={conversation.error ?? list.error} />
+      {conversation.data && (
+        <p className="text-small">
+          {visible(conversation.data.assistant)} · <Link href={`/admin/users/${owner}`}>{owner}</Link>
+        </p>
+      )}
+      {list.isPending && <Skeleton lines={6} />}
+      <div className="flex max-w-[72ch] flex-col gap-6">
+        {messages.map((message) => (
+          <div key={message.id}>
+            {message.role !== "user" ? (
+              <article>
+                <p className="text-small text-quiet">
+                  {visible(message.agent ?? conversation.data?.assistant ?? "")},{" "}
+                  <Time at={message.created_at} isExact />
+                  {message.run_id && (
+                    <>
+                      {" · "}
+                      <Link href={`/admin/runs/${message.run_id}`}>{say("trace.title")}</Link>
+                    </>
+                  )}
+                </p>
+                <Markdown text={message.content} />
+              </article>
+            ) : message.action_id && owner ? (
+              <ExecutedAction id={message.action_id} userId={owner} />
+            ) : (
+              <UserMessage text={message.content} at={message.created_at} images={[]} who={owner?.slice(0, 8) ?? ""} />
+            )}
+          </div>
+        ))}
+      </div>
+      <div ref={list.mark} className="h-8" />
+    </Sheet>
+  );
+}

@@ -1,0 +1,55 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "wouter";
+
+import { post } from "../api/http";
+import { refresh } from "../api/refresh";
+import type { Run } from "../api/types";
+import { RunView } from "../pages/run";
+import { ConfirmButton } from "../parts/confirm";
+import { say } from "../texts";
+import { Sheet } from "./sheet";
+
+/** One request of anybody, and what an operator may do with it. */
+export function AdminRunPage() {
+  const { id } = useParams<{ id: string }>();
+  return (
+    <Sheet title={say("admin.request")} note={id}>
+      <RunView id={id} actions={(run) => <RunActions run={run} />} />
+    </Sheet>
+  );
+}
+
+function RunActions({ run }: { run: Run }) {
+  const queries = useQueryClient();
+  const readAgain = () => refresh(queries, ["runs", "run", "trace"]);
+  const isOver = run.status === "COMPLETED" || run.status === "FAILED";
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Link href={`/admin/users/${run.user_id}`} className="button small">
+        {say("admin.toUser")}
+      </Link>
+      {run.conversation_id && (
+        <Link href={`/admin/conversations/${run.conversation_id}`} className="button small">
+          {say("admin.toConversation")}
+        </Link>
+      )}
+      {(run.status === "FAILED" || run.archive_status === "FAILED") && (
+        <ConfirmButton
+          label={say("chat.retry")}
+          title={say("admin.retryAsk")}
+          what={say("admin.retryWhat")}
+          onConfirm={() => post(`/v1/runs/${run.request_id}/retry`).then(readAgain)}
+        />
+      )}
+      {!isOver && (
+        <ConfirmButton
+          label={say("admin.cancel")}
+          title={say("admin.cancelAsk")}
+          what={say("admin.cancelWhat")}
+          className="button small danger"
+          onConfirm={() => post(`/v1/runs/${run.request_id}/cancel`).then(readAgain)}
+        />
+      )}
+    </div>
+  );
+}

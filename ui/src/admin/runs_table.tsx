@@ -1,0 +1,67 @@
+import { Link } from "wouter";
+
+import type { Item } from "../api/route";
+import { titleOf } from "../chat/action_words";
+import { formatMs } from "../parts/measured";
+import { Time } from "../parts/time";
+import { visible } from "../parts/visible";
+import { formatDollars, formatNumber, say } from "../texts";
+import { Table } from "./sheet";
+
+type AdminRun = Item<"/v1/admin/runs">;
+
+/** Requests with what they took and cost; of one user without the column of users. */
+export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne?: boolean }) {
+  return (
+    <Table
+      columns={[
+        say("admin.created"),
+        say("admin.status"),
+        say("admin.assistant"),
+        ...(isOfOne ? [] : [say("admin.user")]),
+        say("trace.time"),
+        say("trace.tokens"),
+        say("trace.price"),
+        say("admin.model"),
+        say("admin.request"),
+      ]}
+    >
+      {runs.map((run) => (
+        <tr key={run.request_id} data-run={run.request_id}>
+          <td className="whitespace-nowrap">
+            <Link href={`/admin/runs/${run.request_id}`}>
+              <Time at={run.created_at} isExact />
+            </Link>
+          </td>
+          <td className={run.status === "FAILED" ? "text-bad" : ""}>
+            {run.status}
+            {run.error_code && (
+              <>
+                {" "}
+                <Link href={`/admin/runs?error=${encodeURIComponent(run.error_code)}`}>{run.error_code}</Link>
+              </>
+            )}
+          </td>
+          <td>
+            {run.assistant} {run.kind !== "ask" && run.kind}
+          </td>
+          {!isOfOne && (
+            <td className="font-mono" title={run.user_id}>
+              <Link href={`/admin/users/${run.user_id}`}>{run.user_id.slice(0, 8)}</Link>
+            </td>
+          )}
+          <td className="whitespace-nowrap text-right">{formatMs(run.ms)}</td>
+          <td className="text-right">{formatNumber(run.tokens)}</td>
+          <td className="text-right">{run.dollars === null ? "–" : formatDollars(run.dollars)}</td>
+          <td className="max-w-40">{run.models.map(visible).join(", ")}</td>
+          <td className="max-w-80">
+            <span className="line-clamp-2">
+              {run.action ? say("history.executed", { action: titleOf(run.action) }) : visible(run.query)}
+            </span>
+            <span className="line-clamp-1 text-quiet">{visible(run.answer ?? run.error_message ?? "")}</span>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

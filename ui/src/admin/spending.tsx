@@ -1,0 +1,92 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+
+import { get } from "../api/http";
+import { keys } from "../api/keys";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { visible } from "../parts/visible";
+import { formatDollars, formatNumber, say } from "../texts";
+import { dayToTime, useFilters } from "./filters";
+import { firstDay, Ranges, rangeOf } from "./ranges";
+import { Sheet, Table } from "./sheet";
+
+const KEYS = ["day", "user", "assistant", "model"] as const;
+const SHOWN = 100;
+
+/** What model calls cost, by day, user, assistant or model. */
+export function SpendingPage() {
+  const [filters, setFilter] = useFilters(["days", "by"]);
+  const range = rangeOf(filters.days);
+  const by = KEYS.find((key) => key === filters.by) ?? "day";
+  const spending = useQuery({
+    queryKey: keys.costs(by, range),
+    queryFn: ({ signal }) => get("/v1/admin/spending", { by, from: dayToTime(firstDay(range)), limit: SHOWN }, signal),
+  });
+  const { data } = spending;
+  return (
+    <Sheet title={say("admin.spending")}>
+      <div className="flex flex-wrap gap-6">
+        <Ranges value={range} onChange={(value) => setFilter("days", String(value))} />
+        <div role="group" aria-label={say("admin.spendingBy")} className="flex flex-wrap gap-2">
+          {KEYS.map((key) => (
+            <button
+              key={key}
+              type="button"
+              aria-pressed={by === key}
+              className={`button small ${by === key ? "primary" : ""}`}
+              onClick={() => setFilter("by", key)}
+            >
+              {say(`admin.by.${key}`)}
+            </button>
+          ))}
+        </div>
+      </div>
+      <ErrorNotice error={spending.error} onRetry={() => void spending.refetch()} />
+      {spending.isPending && <Skeleton lines={6} />}
+      {data && !data.results.length && <Empty>{say("admin.noData")}</Empty>}
+      {data && data.results.length > 0 && (
+        <>
+          <p>
+            <b className="tabular text-lead">{formatDollars(data.dollars)}</b>{" "}
+            {data.keys > data.results.length && (
+              <span className="text-quiet">{say("admin.dearest", { n: data.results.length, all: data.keys })}</span>
+            )}
+          </p>
+          <Table
+            columns={[
+              say(`admin.by.${by}`),
+              say("trace.price"),
+              say("admin.requests"),
+              say("admin.calls"),
+              say("trace.tokens"),
+              say("admin.unpriced"),
+            ]}
+          >
+            {data.results.map((row) => (
+              <tr key={row.key}>
+                <td className={by === "user" ? "font-mono" : ""}>
+                  {by === "user" ? (
+                    <Link href={`/admin/users/${row.key}`}>{row.key}</Link>
+                  ) : by === "assistant" ? (
+                    <Link href={`/admin/runs?assistant=${encodeURIComponent(row.key)}&from=${firstDay(range)}`}>
+                      {visible(row.key)}
+                    </Link>
+                  ) : (
+                    visible(row.key)
+                  )}
+                </td>
+                <td className="text-right">{formatDollars(row.dollars)}</td>
+                <td className="text-right">{formatNumber(row.runs)}</td>
+                <td className="text-right">{formatNumber(row.calls)}</td>
+                <td className="whitespace-nowrap text-right">
+                  {formatNumber(row.tokens_in)} → {formatNumber(row.tokens_out)}
+                </td>
+                <td className="text-right">{row.unpriced ? formatNumber(row.unpriced) : "–"}</td>
+              </tr>
+            ))}
+          </Table>
+        </>
+      )}
+    </Sheet>
+  );
+}

@@ -1,0 +1,279 @@
+// One user as an operator sees them: who they are, what they spend, and what there is of theirs.
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { Link, useParams } from "wouter";
+
+import { get, post, put, remove, send } from "../api/http";
+import { keys } from "../api/keys";
+import { refresh } from "../api/refresh";
+import type { Item } from "../api/route";
+import { ConfirmButton } from "../parts/confirm";
+import { CopyButton } from "../parts/copy_button";
+import { Dialog } from "../parts/dialog";
+import { download } from "../parts/download";
+import { ErrorNotice, Skeleton } from "../parts/notice";
+import { Receipt } from "../parts/receipt";
+import { Time } from "../parts/time";
+import { useMore } from "../parts/use_more";
+import { visible } from "../parts/visible";
+import { useUser } from "../session/session";
+import { formatDollars, formatNumber, say } from "../texts";
+import { DocumentsTable } from "./documents";
+import { RunsTable } from "./runs_table";
+import { Sheet, Table } from "./sheet";
+import { nameOf } from "./users";
+
+const SHOWN = 10;
+
+type Person = Item<"/v1/admin/users">;
+
+export function UserPage() {
+  const { id } = useParams<{ id: string }>();
+  const user = useQuery({
+    queryKey: keys.user(id),
+    queryFn: async ({ signal }) => (await get("/v1/admin/users", { q: id }, signal)).results[0] ?? null,
+  });
+  const person = user.data;
+  return (
+    <Sheet title={person ? nameOf(person) : say("admin.user")} note={say("trace.audited")}>
+      <ErrorNotice error={user.error} onRetry={() => void user.refetch()} />
+      {user.isPending && <Skeleton lines={4} />}
+      {person && (
+        <>
+          <p className="font-mono text-small text-quiet">{person.user_id}</p>
+          <Acts person={person} />
+          <Facts person={person} />
+          <Requests id={person.user_id} />
+          <Conversations id={person.user_id} />
+          <Documents id={person.user_id} />
+          <Keys id={person.user_id} />
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+function Acts({ person }: { person: Person }) {
+  const { userId, config } = useUser();
+  const queries = useQueryClient();
+  const [erased, setErased] = useState<Record<string, number> | null>(null);
+  const id = person.user_id;
+  const name = nameOf(person);
+  const setRole = (isAdmin: boolean) =>
+    put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }).then(() => refresh(queries, ["users"]));
+  const reset = useMutation({ mutationFn: () => post(`/v1/admin/users/${id}/reset`) });
+  const exporting = useMutation({
+    mutationFn: async () => download(`maas-${id}.ndjson`, await (await send("GET", `/v1/users/${id}/export`)).blob()),
+  });
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Link href={`/admin/memories?user=${id}`} className="button small">
+        {say("admin.memories")}
+      </Link>
+      <button type="button" className="button small" disabled={exporting.isPending} onClick={() => exporting.mutate()}>
+        {say("memory.export")}
+      </button>
+      {config.auth === "local" && person.email && (
+        <button type="button" className="button small" onClick={() => reset.mutate()}>
+          {say("admin.resetLink")}
+        </button>
+      )}
+      {person.is_admin ? (
+        <ConfirmButton
+          label={say("admin.dropAdmin")}
+          title={say("admin.dropAdminAsk", { name })}
+          what={say("admin.dropAdminWhat")}
+          disabled={id === userId}
+          onConfirm={() => setRole(false)}
+        />
+      ) : (
+        <ConfirmButton
+          label={say("admin.makeAdmin")}
+          title={say("admin.makeAdminAsk", { name })}
+          what={say("admin.makeAdminWhat")}
+          word={name}
+          onConfirm={() => setRole(true)}
+        />
+      )}
+      <ConfirmButton
+        label={say("memory.erase")}
+        title={say("admin.eraseAsk", { name })}
+        what={say("admin.eraseWhat")}
+        word={name}
+        className="button small danger"
+        disabled={id === userId}
+        onConfirm={() => remove(`/v1/users/${id}`).then((receipt) => setErased(receipt.erased))}
+      />
+      <ErrorNotice error={reset.error ?? exporting.error} />
+      {reset.data && (
+        <Dialog title={say("admin.resetLink")} onClose={() => reset.reset()}>
+          <p className="mb-2">{say("admin.resetOnce")}</p>
+          <pre className="whitespace-pre-wrap rounded bg-raised p-3">
+            {window.location.origin + reset.data.url_path}
+          </pre>
+          <CopyButton text={window.location.origin + reset.data.url_path} className="button mt-3" />
+        </Dialog>
+      )}
+      {erased && (
+        <Dialog
+          title={say("memory.erase")}
+          onClose={() => {
+            setErased(null);
+            void queries.invalidateQueries();
+          }}
+        >
+          <Receipt rows={erased} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Facts({ person }: { person: Person }) {
+  const id = person.user_id;
+  const spending = useQuery({
+    queryKey: keys.spending(id),
+    queryFn: ({ signal }) => get(`/v1/users/${id}/spending`, {}, signal),
+  });
+  const profile = useQuery({
+    queryKey: keys.profile(id),
+    queryFn: ({ signal }) => get(`/v1/users/${id}/profile`, {}, signal),
+  });
+  const { data: spent } = spending;
+  const budgets = spent
+    ? [
+        spent.daily_tokens === null ? null : say("profile.tokens", { n: spent.daily_tokens }),
+        spent.daily_dollars === null ? null : formatDollars(spent.daily_dollars),
+      ].filter((one) => one !== null)
+    : [];
+  return (
+    <section>
+      <ErrorNotice error={spending.error ?? profile.error} />
+      <dl className="grid max-w-2xl grid-cols-[auto_1fr] gap-x-6 gap-y-1">
+        <Fact name={say("admin.names")}>
+          {visible([person.email, ...person.names].filter(Boolean).join(", ")) || "–"}
+        </Fact>
+        <Fact name={say("admin.created")}>{person.created_at ? <Time at={person.created_at} isExact /> : "–"}</Fact>
+        <Fact name={say("admin.isAdmin")}>{say(person.is_admin ? "app.yes" : "app.no")}</Fact>
+        {profile.data && (
+          <Fact name={say("profile.title")}>
+            {visible(
+              [
+                profile.data.name,
+                profile.data.position,
+                profile.data.department,
+                profile.data.language,
+                profile.data.timezone,
+              ]
+                .filter(Boolean)
+                .join(", "),
+            ) || "–"}
+          </Fact>
+        )}
+        {spent && (
+          <Fact name={say("profile.spending")}>
+            <p>{say("profile.today", { tokens: spent.tokens_today, dollars: formatNumber(spent.dollars_today, 5) })}</p>
+            <p>{say("profile.total", { tokens: spent.tokens, dollars: formatNumber(spent.dollars, 5) })}</p>
+            <p className={spent.is_spent ? "text-bad" : ""}>
+              {say("profile.budget", { budget: budgets.join(", ") || say("profile.none") })}
+            </p>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Requests({ id }: { id: string }) {
+  const list = useMore("runs", "/v1/admin/runs", { user_id: id, limit: SHOWN });
+  return (
+    <Part title={say("admin.runs")} list={list} more={`/admin/runs?user=${id}`}>
+      <RunsTable runs={list.items} isOfOne />
+    </Part>
+  );
+}
+
+function Conversations({ id }: { id: string }) {
+  const list = useMore("conversations", "/v1/conversations", { user_id: id, limit: SHOWN });
+  return (
+    <Part title={say("admin.conversations")} list={list}>
+      <Table columns={[say("admin.changed"), say("admin.assistant"), say("admin.conversation")]}>
+        {list.items.map((one) => (
+          <tr key={one.id}>
+            <td className="whitespace-nowrap">
+              <Time at={one.updated_at} isExact />
+            </td>
+            <td>{visible(one.assistant)}</td>
+            <td>
+              <Link href={`/admin/conversations/${one.id}`}>{visible(one.title ?? say("nav.untitled"))}</Link>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Part>
+  );
+}
+
+function Documents({ id }: { id: string }) {
+  const list = useMore("documents", "/v1/knowledge", { user_id: id, limit: SHOWN });
+  return (
+    <Part title={say("admin.documents")} list={list}>
+      <DocumentsTable documents={list.items} />
+    </Part>
+  );
+}
+
+function Keys({ id }: { id: string }) {
+  const list = useMore("keys", "/v1/admin/keys");
+  const own = list.items.filter((key) => key.user_id === id);
+  return (
+    <Part title={say("admin.keys")} list={{ ...list, items: own }} more="/admin/keys">
+      <Table columns={[say("admin.keyName"), say("admin.scopes"), say("admin.lastUsed")]}>
+        {own.map((key) => (
+          <tr key={key.id}>
+            <td>{visible(key.name)}</td>
+            <td>{key.scopes.join(", ")}</td>
+            <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
+          </tr>
+        ))}
+      </Table>
+    </Part>
+  );
+}
+
+/** The newest of what there is of a kind, with the way to all of it. */
+function Part({
+  title,
+  list,
+  more,
+  children,
+}: {
+  title: string;
+  list: { isPending: boolean; error: unknown; items: unknown[]; hasNextPage: boolean; fetchNextPage: () => unknown };
+  more?: string;
+  children: ReactNode;
+}) {
+  return (
+    <section>
+      <h2 className="mb-2 text-lead font-semibold">{title}</h2>
+      <ErrorNotice error={list.error} />
+      {list.isPending ? <Skeleton lines={2} /> : list.items.length ? children : <p className="text-quiet">–</p>}
+      {list.items.length > 0 && more && <Link href={more}>{say("app.all")}</Link>}
+      {!more && list.hasNextPage && (
+        <button type="button" className="button small mt-2" onClick={() => void list.fetchNextPage()}>
+          {say("app.more")}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="contents">
+      <dt className="text-quiet">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

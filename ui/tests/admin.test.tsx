@@ -1,0 +1,201 @@
+// The desk of an operator: users by what they spend, a user, a request of somebody else, spending, keys.
+
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Router } from "wouter";
+import { memoryLocation } from "wouter/memory-location";
+
+import AdminPage from "../src/admin/admin";
+import { firstDay } from "../src/admin/ranges";
+import { formatMs } from "../src/parts/measured";
+import { session } from "../src/session/session";
+import { chooseLanguage } from "../src/texts";
+import { type Asked, idOf, serve } from "./server";
+
+// jsdom has none, and the charts ask for it when they are loaded
+vi.hoisted(() => Object.assign(window, { matchMedia: () => new EventTarget() }));
+
+const ME = idOf("me");
+const ANN = idOf("ann");
+const PERSON = {
+  user_id: ANN,
+  names: ["employee1"],
+  email: null,
+  name: null,
+  is_admin: false,
+  runs: 7,
+  errors: 2,
+  dollars: 12.5,
+  last_run_at: "2026-01-02T03:04:00Z",
+  created_at: "2026-01-01T00:00:00Z",
+};
+const RUN = {
+  request_id: "r1",
+  user_id: ANN,
+  query: "Where is Comet?",
+  answer: null,
+  assistant: "mentor",
+  conversation_id: "c1",
+  kind: "ask",
+  status: "FAILED",
+  archive_status: "SKIPPED",
+  error_code: "timeout",
+  error_message: "too slow",
+  created_at: "2026-01-02T03:04:00Z",
+  action: null,
+  ms: 29_183,
+  tokens: 1500,
+  dollars: 0.0042,
+  models: ["openai:gpt"],
+};
+
+function body({ path, method }: Asked): unknown {
+  const route = path.split("?")[0]!;
+  const page = (...results: unknown[]) => ({ results, next: null });
+  if (path === "/ui/config.json")
+    return { auth: "none", local_user_id: ME, is_signup_open: false, auth_url: null, anon_key: null, version: "0" };
+  if (route === "/v1/caller") return { scopes: ["admin"], is_bound: false };
+  if (route === "/v1/admin/users") return { ...page(PERSON), total: { users: 10_000, errors: 14, dollars: 99 } };
+  if (route === "/v1/admin/runs") return page(RUN);
+  if (route === "/v1/admin/spending")
+    return {
+      ...page({ key: ANN, runs: 1, calls: 3, tokens_in: 9, tokens_out: 1, dollars: 12.5, unpriced: 0 }),
+      dollars: 99,
+      keys: 5,
+    };
+  if (route === "/v1/admin/keys") return method === "POST" ? { id: "k", key: "maas_k_secret" } : page();
+  if (route.endsWith("/spending"))
+    return {
+      tokens_today: 1,
+      dollars_today: 0.5,
+      tokens: 2,
+      dollars: 12.5,
+      daily_tokens: 1000,
+      daily_dollars: null,
+      is_spent: true,
+    };
+  if (route.endsWith("/profile")) return { name: "Ann", position: "Pilot", department: null };
+  if (route === `/v1/users/${ANN}`) return { user_id: ANN, erased: { raw_logs: 3, facts: 0 } };
+  if (route.endsWith("/trace")) {
+    const lists = ["stages", "calls", "costs", "tools", "steps", "prompts", "memories", "history"];
+    const took = { asked_at: RUN.created_at, answer_ms: null };
+    return { ...Object.fromEntries(lists.map((name) => [name, []])), run: { try: 1 }, took };
+  }
+  if (route === "/v1/runs/r1")
+    return { ...RUN, timings: {}, sources: [], used: [], degraded: [], attachment_ids: [], final_answer: null };
+  return page();
+}
+
+let asked: Asked[];
+beforeEach(async () => {
+  chooseLanguage("en");
+  HTMLDialogElement.prototype.showModal = function open() {
+    this.open = true;
+  };
+  class Observer {
+    observe = () => undefined;
+    disconnect = () => undefined;
+  }
+  vi.stubGlobal("IntersectionObserver", Observer);
+  asked = serve((one) =>
+    one.path.endsWith("/events")
+      ? { chunks: ['id: 1\nevent: error\ndata: {"code": "timeout", "message": "too slow"}\n\n'] }
+      : { body: body(one) },
+  );
+  await session.start();
+});
+afterEach(() => {
+  cleanup();
+  chooseLanguage(null);
+});
+
+function visit(path: string) {
+  const { hook, searchHook, history = [] } = memoryLocation({ path, record: true });
+  render(
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <Router hook={hook} searchHook={searchHook}>
+        <AdminPage />
+      </Router>
+    </QueryClientProvider>,
+  );
+  return history;
+}
+const paths = () => asked.map(({ path }) => path);
+
+test("users are sorted by the server, with totals, and lead to their pages", async () => {
+  const history = visit("/admin/users");
+  const link = await screen.findByRole("link", { name: "employee1" });
+  expect(link.getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(screen.getByText("10,000 users, 14 failed requests, $99 spent")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Spent" }));
+  expect(history.at(-1)).toBe("/admin/users?sort=spend");
+  await waitFor(() => expect(paths()).toContain("/v1/admin/users?sort=spend&limit=50"));
+  expect(screen.getByRole("columnheader", { name: "Spent ↓" }).getAttribute("aria-sort")).toBe("descending");
+});
+
+test("requests have what they took and cost, and are filtered by error code in the address", async () => {
+  visit("/admin/runs?error=timeout");
+  const row = (await screen.findByText("Where is Comet?")).closest("tr")!;
+  for (const text of ["29.2 s", "1,500", "$0.0042", "openai:gpt"]) expect(row.textContent).toContain(text);
+  expect(within(row).getByRole("link", { name: "timeout" }).getAttribute("href")).toBe("/admin/runs?error=timeout");
+  expect(paths()).toContain("/v1/admin/runs?error_code=timeout&limit=50");
+});
+
+test("a request of somebody else says whose words it holds, and is tried again when asked twice", async () => {
+  visit("/admin/runs/r1");
+  await screen.findByText("Where is Comet?");
+  expect(screen.queryByText("you")).toBeNull();
+  expect(screen.getByRole("link", { name: "Its user" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(screen.getByRole("link", { name: "Its conversation" }).getAttribute("href")).toBe("/admin/conversations/c1");
+  expect(screen.queryByRole("button", { name: "Cancel" })).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: "Retry" }));
+  expect(asked.some(({ method }) => method === "POST")).toBe(false);
+  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Retry" }));
+  await waitFor(() => expect(paths()).toContain("/v1/runs/r1/retry"));
+});
+
+test("the page of a user has spending and budget, and erases with a receipt once the name is typed", async () => {
+  visit(`/admin/users/${ANN}`);
+  expect((await screen.findByText("Daily budget: 1,000 tokens")).className).toContain("text-bad");
+  expect(screen.getByText("Ann, Pilot")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Erase everything" }));
+  const dialog = screen.getByRole("dialog", { name: "Erase everything of employee1?" });
+  fireEvent.change(within(dialog).getByRole("textbox"), { target: { value: "employee1" } });
+  fireEvent.click(within(dialog).getByRole("button", { name: "Erase everything" }));
+  expect((await screen.findByText("raw_logs")).closest("tr")!.textContent).toBe("raw_logs3");
+  expect(asked.filter(({ method }) => method === "DELETE").map(({ path }) => path)).toEqual([`/v1/users/${ANN}`]);
+});
+
+test("spending is by user, with the sum of all", async () => {
+  visit("/admin/spending?by=user&days=30");
+  expect(await screen.findByText("$99")).toBeTruthy();
+  expect(screen.getByText("in total; the 1 dearest of 5 are listed")).toBeTruthy();
+  expect(screen.getByRole("link", { name: ANN }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=user&from="))).toBe(true);
+});
+
+test("a key may be bound by prefix, rate and days; what is left empty is not sent as zero", async () => {
+  visit("/admin/keys");
+  fireEvent.change(await screen.findByLabelText("Name"), { target: { value: "shop" } });
+  fireEvent.change(screen.getByLabelText("For users whose name begins with"), { target: { value: "shop:" } });
+  fireEvent.change(screen.getByLabelText("Requests a minute, at most"), { target: { value: "60" } });
+  fireEvent.click(screen.getByRole("button", { name: "Create a key" }));
+  await screen.findByText("maas_k_secret");
+  expect(asked.find(({ method }) => method === "POST")!.body).toEqual({
+    name: "shop",
+    scopes: ["ask", "read"],
+    user_id: null,
+    prefix: "shop:",
+    per_minute: 60,
+    days: null,
+  });
+});
+
+test("measured times have units", () => {
+  expect([null, 12.4, 29_183, 180_000].map(formatMs)).toEqual(["–", "12 ms", "29.2 s", "3 min"]);
+});
+
+test("the first of the last days is of the calendar", () => {
+  expect(firstDay(7, new Date(2026, 2, 3, 0, 30))).toBe("2026-02-25");
+});
