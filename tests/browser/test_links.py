@@ -67,6 +67,7 @@ def test_a_link_lands_on_an_old_message_and_one_reads_on_both_ways(stack: Stack,
 def test_a_link_within_the_open_conversation_is_followed(stack: Stack, visit: Visitor) -> None:
     conversation, runs = long_conversation(stack)
     page = visit()
+    page.wait_for_timeout(500)  # what every page asks once
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
     page.evaluate("place => history.pushState(null, '', place)", f"/ui/c/{conversation}")
