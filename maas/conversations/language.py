@@ -38,9 +38,14 @@ async def dialogue_language(db: Database, run_id: UUID, language: Language, text
     return "en"
 
 
+def is_russian(text: str) -> bool:
+    """Whether a text has a Cyrillic letter."""
+    return _CYRILLIC.search(text) is not None
+
+
 def _spoken(text: str, least: int) -> Spoken | None:
     """Return the language of a message, None if it has no Cyrillic letter and fewer than `least` Latin words."""
-    if _CYRILLIC.search(text):
+    if is_russian(text):
         return "ru"
     words = (word.strip(_SIGNS) for word in text[:MAX_READ_CHARS].split())
     return "en" if sum(word.isascii() and word.isalpha() for word in words) >= least else None

@@ -21,9 +21,10 @@ QUEUE_LIMIT = 20  # unfinished tasks of a user
 
 @dataclass(frozen=True, slots=True)
 class TaskStep:
-    """One step: a call of `tool` with `arguments`, or a `prompt` for the assistant's model; never both.
+    """One step: a call of `tool` with `arguments`, or a `prompt` for the assistant's model.
 
-    It begins when the steps `depends_on`, counted from 1, are done. A prompt gets their results.
+    It begins when the steps `depends_on`, counted from 1, are done. A prompt gets their results. With both, the model
+    calls the tool with arguments from these results, and no approval of the task is one of such a call.
     """
 
     title: str

@@ -5,8 +5,8 @@
 --   maas_end_step      done, failed, in_doubt or skipped
 --   settle_steps       (run_triggers.sql) when a task is cancelled or its process died too often
 --
--- A step that calls a tool is one line of the tool ledger (tools.sql) under its own call id, so a write is executed
--- once or is in doubt. A task is a run with a key of its own: its user's next request does not wait for it, and it
+-- A step that calls a tool is a line of the tool ledger (tools.sql) under its own call id, so a write is executed
+-- once or is in doubt; one whose arguments a model works out may be several. A task is a run with a key of its own: its user's next request does not wait for it, and it
 -- waits for none.
 
 create or replace function maas.maas_refuse_step(p_number int, p_problem text) returns void language plpgsql as $$
@@ -35,8 +35,12 @@ begin
     or char_length(p_step->>'title') > 200 then
     perform maas.maas_refuse_step(p_number, 'title: must be a text of 1 to 200 characters');
   end if;
-  if (p_step ? 'tool') = (p_step ? 'prompt') then
-    perform maas.maas_refuse_step(p_number, 'must have either a tool or a prompt');
+  if not p_step ?| '{tool,prompt}' then
+    perform maas.maas_refuse_step(p_number, 'must have a tool, a prompt or both');
+  end if;
+  if p_step ?& '{tool,prompt}' and coalesce(p_step->'depends_on', '[]') = '[]' then
+    perform maas.maas_refuse_step(
+      p_number, 'a prompt beside a tool is for arguments from the results of other steps: depends_on must name them');
   end if;
   if p_step ? 'tool' and not exists (
     select from maas.tools t where jsonb_typeof(p_step->'tool') = 'string' and t.name = p_step->>'tool') then
@@ -165,14 +169,14 @@ begin
     maas.maas_task_limit(p_limits, 'seconds', 3600, 86400));
   insert into maas.task_steps (run_id, number, title, tool, arguments, prompt, depends_on)
   select new_run, s.number, s.step->>'title', s.step->>'tool',
-    case when s.step ? 'tool' then coalesce(s.step->'arguments', '{}') end, s.step->>'prompt',
+    case when not s.step ? 'prompt' then coalesce(s.step->'arguments', '{}') end, s.step->>'prompt',
       array(select distinct d::text::int from jsonb_array_elements(s.step->'depends_on') d order by 1)
   from jsonb_array_elements(p_steps) with ordinality s(step, number);
   return query select 'inserted', new_run;
 end
 $$;
 comment on function maas.maas_insert_task is
-  'Inserts a run of kind task with its steps [{title, tool, arguments | prompt, depends_on}] and returns it: '
+  'Inserts a run of kind task with its steps [{title, tool, arguments, prompt, depends_on}] and returns it: '
   'the same one if p_parent inserts the same steps again. '
   'not_found: p_parent is not a run of this user; queue_full: p_queue_limit of the user''s tasks are unfinished. '
   'Raises invalid_parameter_value';

@@ -35,16 +35,17 @@ create table maas.task_steps (
   ended_at timestamptz,
   primary key (run_id, number),
   constraint step_has_a_tool_or_a_prompt
-    check ((tool is null) <> (prompt is null) and (tool is null) = (arguments is null)),
+    check ((tool is not null or prompt is not null) and (arguments is null) = (prompt is not null)),
   constraint arguments_exceed_100_levels
     check (not arguments @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
 comment on table maas.task_steps is
   'The steps of a task: pending -> running -> done, failed, in_doubt or skipped. '
   'Numbered from 1; a step begins when all that it depends on are done';
-comment on column maas.task_steps.tool is 'The tool to call with arguments; null where a model is asked';
+comment on column maas.task_steps.tool is 'The tool to call; null where a model is asked for a text';
 comment on column maas.task_steps.prompt is
-  'What the assistant''s model is asked; it gets the results of the steps that this one depends on';
+  'What the assistant''s model is asked; it gets the results of the steps that this one depends on. '
+  'Beside a tool: what its calls are for, whose arguments the model works out from these results';
 comment on column maas.task_steps.status is
   'in_doubt: a write was begun and nobody knows whether it took effect, so it is not repeated; skipped: never begun';
 comment on column maas.task_steps.result is 'What the call gave, as its model would read it; {"text"} of a model';

@@ -89,9 +89,9 @@ def test_a_task_ends_in_a_report(stack: Stack, models: ModelServer, user: UUID, 
         "Five letters: 4 of 4 steps are done.",
         "",
         "1. Think: done. A model has written both.",
-        '2. Write one: done. {"written": "one"}',
-        '3. Write two: done. {"written": "two"}',
-        '4. Write one: done. {"written": "one"}',
+        "2. Write one: done. one",
+        "3. Write two: done. two",
+        "4. Write one: done. one",
     ]
     assert '"written": "two"' in models.prompts("responder")[0] and models.calls["responder"] == 1
     messages = stack.rows("select role, content from chat_messages where conversation_id = %s", conversation)

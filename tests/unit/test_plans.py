@@ -66,6 +66,12 @@ def test_a_plan_is_read() -> None:
     text = stated({"arguments": {"text": 5}}, {"tool": "", "prompt": " Подумай. "})
     first, second = read_plan(text, TOOLS, is_task=True)
     assert (first.arguments, second.prompt, second.tool) == ({"text": "5"}, "Подумай.", None)
+    later = {"arguments": "", "prompt": "По строке каждому.", "items": 12}
+    text = stated({"arguments": {"text": "a"}, "prompt": "x"}, later | {"depends_on": [1]})
+    known, worked_out = read_plan(text, TOOLS, is_task=True)
+    assert (known.prompt, worked_out.arguments, worked_out.prompt) == (None, {}, "По строке каждому.")
+    with pytest.raises(BadPlan, match="step 1: give it arguments, or name in depends_on"):
+        read_plan(stated(later), TOOLS, is_task=True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 The steps are part of the arguments that wait for approval, so what the user sees is what is inserted: an approval is of
 one version of one list of steps. Because the user has approved each of them, none waits for a second approval.
+Calls whose arguments come from the results of other steps do wait, each with exactly what is to be sent.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class ApprovedStep(BaseModel):
     title: Annotated[str, Field(pattern=r"\S", max_length=MAX_TITLE_CHARS)]
     tool: Annotated[str | None, Field(max_length=64)] = None
     arguments: dict[str, Any] = Field(default_factory=dict)
-    prompt: Annotated[str | None, Field(max_length=MAX_PROMPT_CHARS)] = None
+    prompt: Annotated[str | None, Field(pattern=r"\S", max_length=MAX_PROMPT_CHARS)] = None
+    items: Annotated[int | None, Field(ge=0)] = None
     depends_on: Annotated[list[int], Field(max_length=MAX_STEPS)] = Field(default_factory=list)
 
 
@@ -114,7 +116,8 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         steps, and not for search alone.
         """
         steps = [
-            PlanStep(one.title, one.tool, tuple(one.depends_on), 1, one.arguments, one.prompt) for one in task.steps
+            PlanStep(one.title, one.tool, tuple(one.depends_on), one.items or 1, one.arguments, one.prompt)
+            for one in task.steps
         ]
         _check_steps(steps)
         run_id = await insert_task(
@@ -133,8 +136,14 @@ def make_complex_task_tool(deps: Deps) -> Tool:
 
 def _shown(step: PlanStep) -> dict[str, Any]:
     """A step as it stands in the arguments that the user approves."""
-    done = {"tool": step.tool, "arguments": step.arguments} if step.tool is not None else {"prompt": step.prompt}
-    return {"title": step.title, **done, "dependsOn": list(step.depends_on)}
+    return {
+        "title": step.title,
+        "tool": step.tool,
+        "arguments": step.arguments,
+        "prompt": step.prompt,
+        "items": step.items if step.items > 1 else None,
+        "dependsOn": list(step.depends_on),
+    }
 
 
 def _check_size(steps: Sequence[PlanStep]) -> None:

@@ -23,6 +23,7 @@ MAX_STEPS = 100
 MAX_TITLE_CHARS = 200
 MAX_PROMPT_CHARS = 8000
 _MAX_NAMED_TOOLS_CHARS = 2000
+_NO_ARGUMENTS: tuple[object, ...] = (None, "", "{}", {})
 _NO_TOOL = ("", "none", "null", "-")
 Route = Literal["direct", "plan", "complex"]
 
@@ -36,7 +37,8 @@ class PlanStep:
     """One step: one call of `tool`, or thought where that is None. It begins when the steps `depends_on` are done.
 
     Steps are counted from 1. `items` is how many people, emails or events the model says that it touches. `arguments`
-    and `prompt` are those of the steps of a complex task.
+    and `prompt` are those of the steps of a complex task; with a `prompt`, the arguments of a call are worked out from
+    the results of the steps that it depends on.
     """
 
     title: str
@@ -72,7 +74,10 @@ def plan_schema(*, is_task: bool) -> dict[str, Any]:
     }
     if is_task:
         step["arguments"] = {"type": "string", "description": "JSON object with the arguments of the tool."}
-        step["prompt"] = {"type": "string", "description": "What to think about where there is no tool; else empty."}
+        step["prompt"] = {
+            "type": "string",
+            "description": "What to think about, or what to call the tool for, from the results of other steps.",
+        }
     steps = {
         "type": "array",
         "items": {"type": "object", "properties": step, "required": list(step), "additionalProperties": False},
@@ -111,13 +116,16 @@ def _read_step(number: int, stated: StatedStep, tools: Toolset, is_task: bool) -
     prompt = (stated.prompt or "").strip() or None
     if is_task and tool is None and prompt is None:
         raise BadPlan(f"step {number}: give it a tool with arguments, or a prompt")
+    later = is_task and tool is not None and prompt is not None and stated.arguments in _NO_ARGUMENTS
+    if later and not stated.depends_on:
+        raise BadPlan(f"step {number}: give it arguments, or name in depends_on the steps whose results they come from")
     return PlanStep(
         title=shorten(one_line(clean(stated.title)), MAX_TITLE_CHARS) or str(number),
         tool=None if tool is None else tool.name,
         depends_on=tuple(sorted(set(stated.depends_on))),
         items=stated.items,
-        arguments={} if tool is None or not is_task else _read_arguments(number, tool, stated.arguments or ""),
-        prompt=prompt if is_task and tool is None else None,
+        arguments=_read_arguments(number, tool, stated.arguments or "") if is_task and tool and not later else {},
+        prompt=prompt if later or (is_task and tool is None) else None,
     )
 
 

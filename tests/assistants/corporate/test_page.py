@@ -206,8 +206,8 @@ def plans(office: Colleague) -> Iterator[str]:
     ]
     (office.stack.folder / "fail-create_calendar_event").write_text("1")
     task = {"taskDescription": "Поставить девять встреч на четверг.", "conversationContext": "Мария планирует неделю."}
-    six.say("Поставь девять встреч на четверг", router=["Это займёт несколько минут: девять событий. Начинать?"])
-    six.say("Начинай", router=[[("delegateToComplexTaskAgent", task)], "Подтвердите список, и я начну."])
+    asks = "Девять событий, это займёт несколько минут. Начинать?"
+    six.say("Поставь девять встреч на четверг", router=[[("delegateToComplexTaskAgent", task)], asks])
     assert not office.stack.rows("select from pipeline_runs where kind = 'task' and user_id = %s", office.user)
     six.say("Да", router=[[("confirm_pending", {})], "Передаю в работу."])
     six.outcome(is_counting=False)

@@ -176,6 +176,61 @@ def test_killed_at_the_fifth_step(stack: Stack, office: Office) -> None:
     assert states_in_report == ["сделано", "сделано", "не удалось", "не начато", *["сделано"] * 5]
 
 
+def test_later_calls_take_their_arguments_from_earlier_results(
+    stack: Stack, models: ModelServer, office: Office
+) -> None:
+    """What nobody has seen yet waits with its exact arguments; a kill between the waves doubles nothing."""
+    later = {"arguments": "", "items": 12}
+    office.plan = [
+        step("l1"),
+        step("free", 1, tool="read_slowly") | later | {"prompt": "Look when each is free."},
+        step("invite", 1, 2, tool="wipe") | later | {"prompt": "One for each."},
+        line("sum", 1, tool="", arguments="", prompt="Sum it up."),
+    ]
+    office.open()
+    action = propose(stack, office)
+    assert [one["arguments"] for one in action["arguments"]["steps"]] == [{"text": "l1"}, {}, {}, {}]
+    calls = {
+        "read_slowly": [("read_slowly", "{}")],
+        "wipe": [("wipe", f'{{"text": "{one}"}}') for one in ("ann", "bo")],
+    }
+
+    def respond(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
+        asked = str(messages[-1]["content"])
+        return "Итог.", next((one for tool, one in calls.items() if f"Call {tool} once" in asked), [])
+
+    models.scripts["responder"] = respond
+    finish(stack, approve(stack, action["id"], office.user))
+    (task,) = tasks(stack)
+    poll(lambda: "read" in lines(stack), 20, "the second step reads")
+    kill(stack)
+    assert states(stack, task) == ["done", "running", "pending", "pending"]
+    (stack.folder / "go").touch()
+    asked = models.calls["responder"]
+    models.hold_after("responder", asked + 1)
+    office.start()
+    poll(lambda: models.calls["responder"] == asked + 2, 20, "the last step thinks; the second asked nobody again")
+    kill(stack)
+    models.release("responder")
+    office.start()
+    report = finish(stack, task)["final_answer"].splitlines()
+    waiting = office.actions(task)
+    assert [(one["tool"], one["arguments"]["text"], one["status"]) for one in waiting] == [
+        ("wipe", "ann", "pending"),
+        ("wipe", "bo", "pending"),
+    ]
+    assert lines(stack) == ["l1", "read", "read"]
+    assert [one.split(": ", 1)[1] for one in report[2:6]] == [
+        "сделано. l1",
+        "сделано",
+        "ждёт вашего подтверждения (2)",
+        "сделано. Итог.",
+    ]
+    assert any("`ann`" in one for one in report[6:]) and any("`bo`" in one for one in report[6:])
+    finish(stack, approve(stack, waiting[1]["id"], office.user))
+    assert lines(stack)[3:] == ["wiped", "bo"]
+
+
 def test_killed_while_it_is_begun(stack: Stack, models: ModelServer, office: Office) -> None:
     """The decomposition is stored, and the approved call inserts one task whatever dies."""
     office.plan = nine()
