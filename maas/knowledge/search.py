@@ -76,7 +76,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best passages, and how many chunks answer the query nearly as well as the best one, at most MAX_TOTAL."""
+    """The best passages, and how many chunks answer the query: those nearly as good as the best one in words, those
+    near in meaning, and never fewer than the passages; at most MAX_TOTAL."""
 
     passages: list[Passage]
     total: int
@@ -101,6 +102,7 @@ async def search_knowledge(
     frequency = [int(row["chunks"]) for row in rows]
     weights = [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) if df else 0.0 for df in frequency]
     candidates: list[_Candidate] = [*await _candidates(db, user_id, terms, frequency, weights)]
+    count = candidates[0]["total"] or len(candidates) if candidates else 0
     nearness: dict[Key, float] = {}
     if query_embedder is not None and WEIGHTS[mode].meaning and total <= MAX_COMPARED:
         known = [_key(row) for row in candidates]
@@ -108,9 +110,9 @@ async def search_knowledge(
         if missing := [key for key in nearness.keys() - set(known) if nearness[key] >= NEAR]:
             documents, numbers = zip(*missing, strict=True)
             candidates += await db.rows(queries.knowledge_chunks, user_id, terms, documents, numbers)
-    count = candidates[0]["total"] or len(candidates) if candidates else 0
-    ranked = _rank(candidates, weights, mode, nearness)[:limit]
-    return Found(await _read(db, user_id, ranked), min(count, MAX_TOTAL))
+            count += len(missing)
+    passages = await _read(db, user_id, _rank(candidates, weights, mode, nearness)[:limit])
+    return Found(passages, min(max(count, len(passages)), MAX_TOTAL))
 
 
 async def _read(db: Database, user_id: UUID, ranked: Sequence[tuple[Key, float]]) -> list[Passage]:

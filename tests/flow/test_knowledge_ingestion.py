@@ -139,6 +139,12 @@ async def test_documents_are_found_by_meaning(db: Database, embedder: Embedder) 
         found = await search_knowledge(db, user, "zither", query_embedder=questions)
         assert [one.text for one in found.passages] == ["A violin hangs on the wall."] and found.total == 1
         assert (await search_knowledge(db, user, "zither", mode="local", query_embedder=questions)).passages == []
+        await add(db, user, "zithers.txt", "A zither stands in the hall.")
+        while await embed_some(db, embedder):
+            pass
+        both = await search_knowledge(db, user, "zither", query_embedder=questions)
+        assert (both.total, len(both.passages)) == (2, 2)
+        await add(db, user, "zithers.txt", "A flute stands in the hall.")
         await add(db, user, "strings.txt", "A drum hangs on the wall.")
         assert (await search_knowledge(db, user, "zither", query_embedder=questions)).passages == []
 
