@@ -10,8 +10,8 @@ from maas.assistants.corporate.lightrag_client import Mode
 from maas.tools.calls import cut
 from shared.text import clean, one_line, shorten
 
-MAX_RESPONSE_BYTES = 18_000  # these and those below: of JSON, together less than a tool may return
-MAX_PASSAGES_BYTES = 11_500
+MAX_RESPONSE_BYTES = 14_500  # these and those below: of JSON, together less than a tool may return
+MAX_PASSAGES_BYTES = 8_000
 MAX_GRAPH_BYTES = 3_500
 MAX_REFERENCES_BYTES = 4_000
 MAX_DOCUMENTS_BYTES = 16_000

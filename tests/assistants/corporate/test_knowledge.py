@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 from structlog.testing import capture_logs
 
 from maas.assistants.corporate.knowledge import KnowledgeQuery
@@ -30,6 +33,7 @@ from shared.models import ToolCall
 from shared.vendors.service import Limits
 from tests.assistants.corporate.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
 from tests.programs import run_maas
+from tests.remembering import remember
 from tests.standins.running import Running, standin
 
 NAMES = ("lightrag_query", "lightrag_query_data", "lightrag_track_status", "lightrag_get_pipeline_status")
@@ -343,4 +347,20 @@ async def test_our_own_documents_are_found_by_their_user(
     assert "28 календарных дней" in data["passages"][0]["text"] and 0 <= data["passages"][0]["score"] <= 1
     assert (await knowledge.data("lightrag_get_pipeline_status", {}, OTHER))["documents"] == 1
     stranger = await knowledge.data("lightrag_query", {"query": "Сколько дней длится отпуск?"}, uuid4())
-    assert stranger["found"] == 0 and server.journal() == []
+    assert stranger["found"] == 0 and "said" not in stranger and server.journal() == []
+
+
+async def test_notes_and_dialogues_are_found_by_their_user(fresh_database: str, knowledge: Knowledge) -> None:
+    """Beside documents of either backend, and where there are none; nobody else finds them."""
+    told = "Запомни: переезд склада на Лесную назначен на 14 мая."
+    with psycopg.connect(fresh_database, row_factory=dict_row, autocommit=True) as connection:
+        for user in (ALLOWED, OTHER):
+            remember(connection, user, [(datetime(2026, 4, 2, 10, tzinfo=UTC), told)])
+    for name in NAMES[:2]:
+        for user in (ALLOWED, OTHER):
+            data = await knowledge.data(name, {"query": "Когда переезд склада?"}, user)
+            assert data["said"] == [{"when": "2026-04-02", "by": "user", "text": told}]
+            assert data["found"] == len(data["references"]) + 1 and ("note" in data) is False
+    for query, user in (("Когда переезд склада?", uuid4()), ("Какой номер у пропуска?", OTHER)):
+        data = await knowledge.data(NAMES[0], {"query": query}, user)
+        assert data["found"] == 0 and "said" not in data
