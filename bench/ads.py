@@ -65,8 +65,10 @@ FILL: Sequence[str] = (
       case when n % 2 = 0 then 'in' else 'out' end, 'How much is it, and when can you come?',
       l.created_at + n * interval '1 min'
     from leads l cross join generate_series(1, $MESSAGES) n""",
-    """insert into whatsapp_chats (user_id, user_account_id, jid, lead_id, messages_in, messages_out, last_message_at)
-    select user_id, user_account_id, phone || '@s.whatsapp.net', id, 5, 5, created_at + interval '10 min' from leads""",
+    """insert into whatsapp_chats (
+      user_id, user_account_id, jid, number, lead_id, messages_in, messages_out, last_message_at)
+    select user_id, user_account_id, phone || '@s.whatsapp.net', phone_digits, id, 5, 5, created_at + interval '10 min'
+    from leads""",
     """insert into dialog_summaries (user_id, user_account_id, chat_jid, summary, temperature)
     select user_id, user_account_id, jid, 'Asked for the price of a kitchen ' || right(jid, 20), 'warm'
     from whatsapp_chats where messages_in > 0 and random() < 0.2""",

@@ -54,12 +54,14 @@ class AdTree:
         return found
 
     async def ads(self, campaign_fb_id: str | None = None) -> tuple[list[AdSet], list[Ad]]:
-        """The ad sets and the ads of a campaign, or of the account; they are kept."""
+        """The ad sets and the ads of a campaign, or of the account; they are kept, with the creatives of ads."""
         with vendor_errors():
             reads = self.adsets(campaign_fb_id), self.facebook.ads(campaign_fb_id or self.account.fb_id)
             adsets, ads = await together(*reads)
         await self._keep(queries.ads_keep_ads, ads)
-        await self._keep(queries.ads_keep_shown, [one for one in ads if one.creative_fb_id is not None])
+        shown = [one for one in ads if one.creative_fb_id is not None]
+        await self._keep(queries.ads_keep_creatives, shown)
+        await self._keep(queries.ads_keep_shown, shown)
         return adsets, ads
 
     async def insights(

@@ -316,6 +316,7 @@ ads_keep_summary: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.text
 class AdsRecipientsRow(TypedDict):
     chat_id: UUID | Any
     jid: str | Any
+    number: str | None
     lead_id: UUID | Any
     phone_digits: str | None
     name: str | Any
@@ -398,6 +399,8 @@ ads_keep_campaigns: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 ads_keep_adsets: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_keep_ads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_creatives: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_keep_shown: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
@@ -613,6 +616,15 @@ ads_link_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_keep_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
+ads_keep_chat_leads: Value[None, Never, pg.uuid, pg.uuid]
+
+ads_find_sources: Value[None, Never, pg.uuid, pg.uuid]
+
+class AdsAttributeLeadsRow(TypedDict):
+    id: UUID | Any
+
+ads_attribute_leads: Value[UUID, AdsAttributeLeadsRow, pg.uuid, pg.uuid]
+
 ads_set_crm_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.timestamptz]
 
 ads_keep_whatsapp_state: Value[None, Never, pg.uuid, pg.uuid, pg.text]
@@ -625,7 +637,9 @@ ads_chats_synced_to: Query[AdsChatsSyncedToRow, pg.uuid, pg.uuid]
 
 ads_keep_messages: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.jsonb]
 
-ads_chat_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.timestamptz]
+ads_keep_chat: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.text, pg.text]
+
+ads_chat_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.timestamptz]
 
 # brain.sql
 

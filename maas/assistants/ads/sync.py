@@ -72,6 +72,7 @@ class Sync:
             for name in names:
                 failures += await self._parts(name, ("Facebook", self._facebook))
             failures += await self._parts(account, ("amoCRM", self._crm), ("WhatsApp", self._whatsapp))
+            await self._find_sources(UUID(account))
         return failures
 
     async def _accounts(self, only: str | None) -> dict[str, list[str]]:
@@ -156,6 +157,7 @@ class Sync:
                 "is_won": one.status_id == WON,
                 "revenue": str(one.price if one.status_id == WON else 0),
                 "created_at": one.created_at.isoformat(),
+                "utm_marks": one.utm_marks,
             }
             for one in page
         ]
@@ -178,6 +180,14 @@ class Sync:
             if chat.updated_at is None or chat.updated_at >= since:
                 await self._keep_messages(account, chat, whatsapp.messages(chat.jid, since))
 
+    async def _find_sources(self, account_id: UUID) -> None:
+        """Which ad brought each lead that does not know it yet. Who wrote because of an ad is a lead, too."""
+        ids = (self._user_id, account_id)
+        await self._db.rows(queries.ads_keep_chat_leads, *ids)
+        await self._db.rows(queries.ads_find_sources, *ids)
+        if found := len(await self._db.rows(queries.ads_attribute_leads, *ids)):
+            self._report("leads with a creative", found)
+
     async def _keep_messages(self, account: Account, chat: Chat, pages: AsyncIterator[list[ChatMessage]]) -> None:
         newest: datetime | None = None
         async for page in pages:
@@ -190,11 +200,16 @@ class Sync:
                 }
                 for one in page
             ]
-            await self._db.rows(queries.ads_keep_messages, self._user_id, account.id, chat.jid, messages)
+            number = next((one.number for one in page if one.number), None)
+            ad = next((one.ad_fb_id for one in reversed(page) if one.ad_fb_id), None)
+            async with self._db.transaction() as transaction:
+                known = (self._user_id, account.id, chat.jid)
+                await transaction.value(queries.ads_keep_chat, *known, chat.name or None, number, ad)
+                await transaction.value(queries.ads_keep_messages, *known, messages)
             newest = max([one.sent_at for one in page] + ([newest] if newest else []))
             self._report("messages", len(messages))
         if newest is not None:
-            await self._db.rows(queries.ads_chat_synced, self._user_id, account.id, chat.jid, chat.name or None, newest)
+            await self._db.rows(queries.ads_chat_synced, self._user_id, account.id, chat.jid, newest)
 
 
 def portions(first: date, last: date) -> list[tuple[date, date]]:

@@ -40,6 +40,9 @@ def client(vendor: Running, http: httpx2.AsyncClient) -> EvolutionClient:
     return evolution(http, vendor.url)
 
 
+NUMBER = JID.partition("@")[0]
+
+
 def at(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
@@ -68,10 +71,10 @@ async def test_messages(client: EvolutionClient) -> None:
     """A voice message counts without a text, a reaction is no message; stamps are numbers or texts."""
     (page,) = [page async for page in client.messages(JID, None)]
     assert page == [
-        ChatMessage("M5", JID, False, "План", at(1_763_500_400)),
-        ChatMessage("M3", JID, False, "", at(1_763_500_200)),
-        ChatMessage("M2", JID, True, "От 3 млн", at(1_763_500_100)),
-        ChatMessage("M1", JID, False, "Сколько стоит дом?", at(1_763_500_000)),
+        ChatMessage("M5", JID, False, "План", at(1_763_500_400), NUMBER),
+        ChatMessage("M3", JID, False, "", at(1_763_500_200), NUMBER),
+        ChatMessage("M2", JID, True, "От 3 млн", at(1_763_500_100), NUMBER),
+        ChatMessage("M1", JID, False, "Сколько стоит дом?", at(1_763_500_000), NUMBER),
     ]
     (page,) = [page async for page in client.messages(JID, at(1_763_500_200))]
     assert [one.message_id for one in page] == ["M5", "M3"]
@@ -91,7 +94,7 @@ async def test_pages_end_at_what_is_known(vendor: Running, client: EvolutionClie
 async def test_sending(vendor: Running, client: EvolutionClient) -> None:
     sent = await client.send_text("+7 912 345-67-89", "Добрый день!")
     (page,) = [page async for page in client.messages(JID, at(1_763_600_000))]
-    assert page == [ChatMessage(sent, JID, True, "Добрый день!", at(1_763_600_000))]
+    assert page == [ChatMessage(sent, JID, True, "Добрый день!", at(1_763_600_000), NUMBER)]
     assert len(vendor.journal(path="/sendText/shop")) == 1
 
 
@@ -139,7 +142,7 @@ def test_texts(message: dict[str, Any], text: str) -> None:
     stamps: list[Any] = [1_763_500_000, "1763500000", {"low": 1_763_500_000, "high": 0, "unsigned": True}]
     records = [{"key": {"id": "A", "remoteJid": JID}, "messageTimestamp": one, "message": message} for one in stamps]
     found = _Found.model_validate({"messages": {"records": records}}).messages.records
-    assert [one.shown() for one in found] == [ChatMessage("A", JID, False, text, at(1_763_500_000))] * 3
+    assert [one.shown() for one in found] == [ChatMessage("A", JID, False, text, at(1_763_500_000), NUMBER)] * 3
 
 
 async def test_messages_of_others_are_left_out(http: httpx2.AsyncClient, httpserver: HTTPServer) -> None:

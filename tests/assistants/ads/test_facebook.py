@@ -164,7 +164,7 @@ async def test_changes_show_on_a_new_read(vendor: Running, client: FacebookClien
 async def test_new_objects(vendor: Running, client: FacebookClient) -> None:
     adset = await client.create_adset("act_1", "11", "Тест", 2000, "21")
     ad = await client.create_ad("act_1", adset, "41", "Новый")
-    assert await client.ads(adset) == [Ad(ad, adset, "11", "Новый", "ACTIVE", "ACTIVE", "41")]
+    assert await client.ads(adset) == [Ad(ad, adset, "11", "Новый", "ACTIVE", "ACTIVE", "41", "Дом")]
     copied = ("targeting", "optimization_goal", "billing_event", "promoted_object")
     stored = vendor.state()["adsets"]
     assert [stored[adset][name] for name in copied] == [stored["21"][name] for name in copied]

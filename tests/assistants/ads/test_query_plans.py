@@ -61,8 +61,8 @@ def fill(connection: Connection) -> None:
             (user, account, LEADS),
         )
         connection.execute(
-            """insert into whatsapp_chats (user_id, user_account_id, jid, lead_id)
-               select user_id, user_account_id, phone_digits || '@s.whatsapp.net', id from leads
+            """insert into whatsapp_chats (user_id, user_account_id, jid, number, lead_id)
+               select user_id, user_account_id, phone_digits || '@s.whatsapp.net', phone_digits, id from leads
                where user_account_id = %s""",
             (account,),
         )

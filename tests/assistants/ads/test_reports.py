@@ -268,7 +268,7 @@ async def test_ads_are_read_once_to_know_their_creatives(shop: Shop, facebook: R
     video = shop.creative("Видео", "71")
     await shop.data("getROIReport", {"period": "last_7d"})
     mapped = shop.rows("select creative_id from ad_creative_mapping where user_id = %s", shop.user)
-    assert mapped == [{"creative_id": video}]
+    assert {"creative_id": video} in mapped and len(mapped) == 2
 
 
 LIVE = ("getCampaigns", "getAdSets", "getSpendReport", "getROIReport", "getDirections")

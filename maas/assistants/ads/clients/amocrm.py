@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -19,14 +19,18 @@ VENDOR = Vendor("amocrm", "amoCRM")
 LEADS_A_PAGE = 250
 CONTACTS_A_REQUEST = 125  # more would make the URL too long for some servers
 PHONE_FIELD = "PHONE"
-MAX_PHONE_CHARS = 50
+UTM_FIELDS = frozenset({"UTM_CONTENT", "UTM_TERM", "UTM_CAMPAIGN", "UTM_MEDIUM", "UTM_SOURCE"})
+MAX_PHONE_CHARS, MAX_MARK_CHARS = 50, 300
 _OPTIONS = [("with", "contacts")]
 M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
 class CrmLead:
-    """A lead. `phone` is the first one of its main contact as it was typed; `price` has the currency of the CRM."""
+    """A lead. `phone` is the first one of its main contact as it was typed; `price` has the currency of the CRM.
+
+    `utm_marks` are the values of its UTM fields.
+    """
 
     crm_id: int
     name: str
@@ -37,6 +41,7 @@ class CrmLead:
     created_at: datetime
     updated_at: datetime
     is_deleted: bool
+    utm_marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,22 @@ class _OfLead(BaseModel):
     contacts: Annotated[list[_ContactLink], OptionalList] = []
 
 
+class _Value(BaseModel):
+    value: Any = None
+
+
+class _Field(BaseModel):
+    field_code: str | None = None
+    values: Annotated[list[_Value], OptionalList] = []
+
+    def texts(self, codes: Collection[str], max_chars: int) -> list[str]:
+        """The texts of a field with one of these codes, none of another one."""
+        if self.field_code not in codes:
+            return []
+        found = (one_line(clean(str(one.value)))[:max_chars] for one in self.values if isinstance(one.value, str | int))
+        return [one for one in found if one]
+
+
 class _Lead(BaseModel):
     id: Id
     name: OptionalName = ""
@@ -159,6 +180,7 @@ class _Lead(BaseModel):
     created_at: AwareDatetime
     updated_at: AwareDatetime
     is_deleted: bool = False
+    custom_fields_values: Annotated[list[_Field], OptionalList] = []
     embedded: Annotated[_OfLead, Field(alias="_embedded")] = _OfLead()
 
     @property
@@ -183,6 +205,7 @@ class _Lead(BaseModel):
             self.created_at,
             self.updated_at,
             self.is_deleted,
+            tuple(text for field in self.custom_fields_values for text in field.texts(UTM_FIELDS, MAX_MARK_CHARS)),
         )
 
 
@@ -191,29 +214,14 @@ def _one_lead(body: Any) -> _Lead | None:
     return None if body is None else _Lead.model_validate(body)
 
 
-class _Value(BaseModel):
-    value: Any = None
-
-
-class _Field(BaseModel):
-    field_code: str | None = None
-    values: Annotated[list[_Value], OptionalList] = []
-
-
 class _Contact(BaseModel):
     id: Id
     custom_fields_values: Annotated[list[_Field], OptionalList] = []
 
     @property
     def phone(self) -> str | None:
-        texts = (
-            one_line(clean(str(one.value)))[:MAX_PHONE_CHARS]
-            for field in self.custom_fields_values
-            if field.field_code == PHONE_FIELD
-            for one in field.values
-            if isinstance(one.value, str | int)
-        )
-        return next(filter(None, texts), None)
+        fields = (field.texts((PHONE_FIELD,), MAX_PHONE_CHARS) for field in self.custom_fields_values)
+        return next((text for texts in fields for text in texts), None)
 
 
 class _Status(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,10 +20,13 @@ VENDOR = Vendor("evolution", "WhatsApp")
 MESSAGES_A_PAGE = 100
 MAX_TEXT_CHARS = 65_536
 OTHER_CHATS = ("@g.us", "@broadcast", "@newsletter")  # groups, states and channels
+PERSONS = ("@s.whatsapp.net", "@c.us")  # addresses that begin with a phone number
 NO_MESSAGES = frozenset({"reactionMessage", "protocolMessage", "pollUpdateMessage", "senderKeyDistributionMessage"})
 _CAPTIONED = ("imageMessage", "videoMessage", "documentMessage")
 _WRAPPERS = ("ephemeralMessage", "viewOnceMessage", "viewOnceMessageV2", "documentWithCaptionMessage")
 _MAX_WRAPPERS = 3
+_NUMBER = re.compile(r"[0-9]{5,20}")
+_AD = re.compile(r"[0-9]{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,19 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message; `is_outgoing`: sent by the business. `text` is empty for a voice message or a picture without text."""
+    """A message; `is_outgoing`: sent by the business. `text` is empty for a voice message or a picture without text.
+
+    `number` is the phone number of the person of the chat, None where WhatsApp tells none: an address of the kind lid
+    has none in it. `ad_fb_id` is the ad of Facebook that the person tapped to write this message.
+    """
 
     message_id: str
     jid: str
     is_outgoing: bool
     text: str
     sent_at: datetime
+    number: str | None = None
+    ad_fb_id: str | None = None
 
 
 class EvolutionClient:
@@ -128,7 +138,25 @@ def _text_of(message: Mapping[str, Any]) -> str:
     return next((clean(text)[:MAX_TEXT_CHARS] for text in texts if isinstance(text, str) and text), "")
 
 
+def number_of(jid: str) -> str | None:
+    """Return the phone number in an address, None if it has none."""
+    number = jid.partition("@")[0].partition(":")[0]
+    return number if jid.endswith(PERSONS) and _NUMBER.fullmatch(number) else None
+
+
+def _ad_of(message: _Message) -> str | None:
+    """Return the id of the ad that led to a message; what led there from a post or a site has none."""
+    contents = message.message or {}
+    parts = [part for part in contents.values() if isinstance(part, dict)]
+    for context in (message.context, contents.get("contextInfo"), *(part.get("contextInfo") for part in parts)):
+        reply = context.get("externalAdReply") if isinstance(context, dict) else None
+        if isinstance(reply, dict) and reply.get("sourceType") == "ad" and _AD.fullmatch(str(reply.get("sourceId"))):
+            return str(reply["sourceId"])
+    return None
+
+
 Id = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+OptionalId = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(value, str) else None)]
 OptionalName = Annotated[Name, BeforeValidator(lambda value: "" if value is None else value)]
 Stamp = Annotated[AwareDatetime, BeforeValidator(_seconds)]
 
@@ -158,6 +186,14 @@ class _Sent(BaseModel):
 class _Key(_SentKey):
     remote_jid: Annotated[Id, Field(alias="remoteJid")]
     is_outgoing: Annotated[bool, Field(alias="fromMe")] = False
+    other_jid: Annotated[OptionalId, Field(alias="remoteJidAlt")] = None
+    sender: Annotated[OptionalId, Field(alias="senderPn")] = None
+
+    @property
+    def number(self) -> str | None:
+        """The phone number of the person of the chat; `sender` is that person only in a message that came in."""
+        jids = (self.remote_jid, self.other_jid, None if self.is_outgoing else self.sender)
+        return next((number for jid in jids if jid is not None and (number := number_of(jid))), None)
 
 
 class _Message(BaseModel):
@@ -165,6 +201,7 @@ class _Message(BaseModel):
     sent_at: Annotated[Stamp, Field(alias="messageTimestamp")]
     kind: Annotated[str | None, Field(alias="messageType")] = None
     message: dict[str, Any] | None = None
+    context: Annotated[Any, Field(alias="contextInfo")] = None
 
     @property
     def is_message(self) -> bool:
@@ -172,7 +209,13 @@ class _Message(BaseModel):
 
     def shown(self) -> ChatMessage:
         return ChatMessage(
-            self.key.id, self.key.remote_jid, self.key.is_outgoing, _text_of(self.message or {}), self.sent_at
+            self.key.id,
+            self.key.remote_jid,
+            self.key.is_outgoing,
+            _text_of(self.message or {}),
+            self.sent_at,
+            self.key.number,
+            None if self.key.is_outgoing else _ad_of(self),
         )
 
 

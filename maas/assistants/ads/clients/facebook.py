@@ -99,6 +99,8 @@ class Ad:
     status: str
     effective_status: str
     creative_fb_id: str | None
+    creative_name: str | None = None
+    video_fb_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ class FacebookClient:
 
     async def ads(self, parent_fb_id: str) -> list[Ad]:
         """Return the advertisements of an ad account, a campaign or an ad set."""
-        fields = ("id", "adset_id", "campaign_id", "name", "status", "effective_status", "creative{id}")
+        fields = ("id", "adset_id", "campaign_id", "name", "status", "effective_status", "creative{id,name,video_id}")
         return [
             Ad(
                 one.id,
@@ -168,6 +170,8 @@ class FacebookClient:
                 one.status,
                 one.effective_status,
                 one.creative.id if one.creative else None,
+                one.creative.name or None if one.creative else None,
+                one.creative.video_id if one.creative else None,
             )
             for one in await self._list(f"{self._path(parent_fb_id)}/ads", replies.Ad, fields)
         ]

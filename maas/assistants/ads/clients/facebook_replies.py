@@ -129,13 +129,18 @@ class AdSet(Status, Budget):
     effective_status: Name = ""
 
 
+class Creative(Created):
+    name: Name = ""
+    video_id: Id | None = None
+
+
 class Ad(Status):
     id: Id
     adset_id: Id
     campaign_id: Id
     name: Name = ""
     effective_status: Name = ""
-    creative: Created | None = None
+    creative: Creative | None = None
 
 
 class Template(BaseModel):

@@ -26,7 +26,6 @@ MAX_RECIPIENTS = 50
 MAX_TEXT_CHARS = 4096
 MAILING_TIMEOUT_S = 300.0
 OF_ONE_RECIPIENT = ("not_found", "invalid")  # errors that say nothing about the next recipient
-PERSONS = ("@s.whatsapp.net", "@c.us")  # jids that begin with a phone number
 
 
 class MailingArguments(BaseModel):
@@ -122,7 +121,7 @@ async def _find_recipients(db: Database, context: ToolContext, references: list[
     for place, row in enumerate(rows, 1):
         jid, number = row["jid"], row["phone_digits"]
         if jid is not None:
-            number = jid.partition("@")[0].partition(":")[0] if jid.endswith(PERSONS) else jid
+            number = row["number"] or jid
         if number is None:
             is_known = row["lead_id"] is not None
             problem = "has no phone number" if is_known else "is neither a dialogue nor a lead of this account"

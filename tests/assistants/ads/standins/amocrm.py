@@ -1,6 +1,6 @@
 """A stand-in for amoCRM: leads with contacts, pipelines, pages of at most 250, problem+json errors.
 
-State: `tokens`, a list; `leads` {id: {name, price, status_id, pipeline_id, created_at, updated_at, contact_id}};
+State: `tokens`, a list; `leads` {id: {name, price, status_id, pipeline_id, created_at, updated_at, contact_id, utm}};
 `contacts` {id: {name, phone}}; `pipelines` {id: {name, sort, statuses: {id: {name, sort}}}}; `max_page`, at most 250;
 `is_endless`: every page has a next one. Times are seconds since 1970; a change takes `now`, or the
 time of this machine.
@@ -68,6 +68,12 @@ def shown(state: Json, lead_id: str, request: Request) -> Json:
     stored = state["leads"][lead_id]
     whole: Json = {"price": 0, "is_deleted": False, "custom_fields_values": None, "closed_at": None} | stored
     contact = whole.pop("contact_id", None)
+    if utm := whole.pop("utm", None):  # {utm_content: value}
+        kind = {"field_id": 7, "field_type": "tracking_data"}
+        whole["custom_fields_values"] = [
+            kind | {"field_name": name, "field_code": name.upper(), "values": [{"value": value}]}
+            for name, value in utm.items()
+        ]
     embedded: Json = {"tags": [], "companies": []}
     if "contacts" in request.query_params.get("with", ""):
         embedded["contacts"] = [] if contact is None else [{"id": int(contact), "is_main": True}]

@@ -1,8 +1,10 @@
 """A stand-in for an Evolution API server (WhatsApp): chats and messages of instances, and texts that are sent.
 
 State: `api_key`; `instances` {name: {state: open|close|connecting, chats: {jid: {name, updated_at}}, messages: {jid:
-[{id, text, at, is_outgoing, kind}]}, without_whatsapp: [numbers]}}. `updated_at` is an ISO time, `at` seconds since
-1970; `now` is the time of sent messages, that of this machine without it. Newest messages come first.
+[{id, text, at, is_outgoing, kind, number, sender, ad}]}, without_whatsapp: [numbers]}}. `number` is what a message of
+the kind lid has as remoteJidAlt, `sender` as senderPn; `ad` is the ad that was tapped. `updated_at` is an ISO time,
+`at` seconds since 1970; `now` is the time of sent messages, that of this machine without it. Newest messages come
+first.
 """
 
 from __future__ import annotations
@@ -90,11 +92,24 @@ def record(jid: str, stored: Json, place: int) -> Json:
     kind = stored.get("kind", ("conversation", "extendedTextMessage")[place % 2])
     text = stored.get("text", "")
     contents: Json = {"conversation": text, "extendedTextMessage": {"text": text}, "imageMessage": {"caption": text}}
+    key = {"id": stored["id"], "fromMe": stored.get("is_outgoing", False), "remoteJid": jid}
+    if jid.endswith("@lid"):
+        key |= {"addressingMode": "lid"}
+    for name, field in (("number", "remoteJidAlt"), ("sender", "senderPn")):
+        if name in stored:
+            key[field] = f"{stored[name]}{PERSON}"
+    context: Json | None = None
+    if "ad" in stored:
+        reply = {"title": "Кухни", "sourceType": "ad", "sourceId": stored["ad"], "ctwaClid": "AfclId"}
+        context = {"externalAdReply": reply, "entryPointConversionSource": "ctwa_ad"}
+        if kind == "extendedTextMessage":
+            contents[kind]["contextInfo"] = context
     return {
         "id": f"r{place}",
-        "key": {"id": stored["id"], "fromMe": stored.get("is_outgoing", False), "remoteJid": jid},
+        "key": key,
         "messageType": kind,
         "message": {kind: contents.get(kind, {})},
+        "contextInfo": None if kind == "extendedTextMessage" else context,
         "messageTimestamp": stored["at"] if place % 3 else str(stored["at"]),
     }
 

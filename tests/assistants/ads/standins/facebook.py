@@ -45,7 +45,7 @@ FIELDS = {
         "bid_amount",
     },
     "ads": {"id", "account_id", "campaign_id", "adset_id", "name", "status", "effective_status", "creative"},
-    "creatives": {"id", "account_id", "name"},
+    "creatives": {"id", "account_id", "name", "video_id"},
 }
 EDGES = {
     "accounts": {"campaigns", "adsets", "ads", "insights"},
@@ -157,6 +157,8 @@ class Graph:
 
     def shown(self, kind: str, fb_id: str, fields: list[str]) -> Json:
         """The fields of an object; those without a value are left out, as Facebook does."""
+        nested = {one.partition("{")[0]: one.partition("{")[2].removesuffix("}").split(",") for one in fields}
+        fields = list(nested)
         if unknown := [name for name in fields if name not in FIELDS[kind]]:
             raise Refused(100, f"(#100) Tried accessing nonexisting field ({unknown[0]})")
         stored, owners = self.table(kind)[fb_id], self.owners(kind, fb_id)
@@ -165,7 +167,8 @@ class Graph:
             if owner in owners and owner != kind:
                 whole[field] = owners[owner]
         if kind == "ads":
-            whole["creative"] = {"id": stored["creative_id"]} if stored.get("creative_id") else None
+            creative = stored.get("creative_id")
+            whole["creative"] = self.shown("creatives", creative, nested.get("creative", [])) if creative else None
         if kind in CHANGES:
             whole["effective_status"] = self.effective_status(kind, fb_id)
         if whole.get("daily_budget") is not None:
@@ -198,7 +201,7 @@ def graph_of(request: Request) -> Graph:
 
 
 def fields_of(request: Request) -> list[str]:
-    return re.findall(r"(\w+)(?:\{[^}]*\})?", request.query_params.get("fields", "id"))
+    return re.findall(r"\w+(?:\{[^}]*\})?", request.query_params.get("fields", "id"))
 
 
 async def get_object(request: Request) -> Response:

@@ -9,23 +9,25 @@ comment on function maas.maas_jid_number is
 create or replace function maas.maas_count_dialogs(p_account uuid, p_jids text[]) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
   with counted as (
-    select m.user_id, m.chat_jid, count(*) filter (where m.direction = 'in') as messages_in,
+    select m.user_id, m.chat_jid, coalesce(maas.maas_jid_number(m.chat_jid), (
+        select c.number from maas.whatsapp_chats c
+        where c.user_account_id = p_account and c.jid = m.chat_jid)) as number, count(*) filter (where m.direction = 'in') as messages_in,
       count(*) filter (where m.direction = 'out') as messages_out, max(m.sent_at) as last_message_at
     from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = any(p_jids)
     group by m.user_id, m.chat_jid
   ), written as (
     insert into maas.whatsapp_chats as c (
-      user_id, user_account_id, jid, lead_id, messages_in, messages_out, last_message_at)
-    select user_id, p_account, chat_jid, coalesce(
+      user_id, user_account_id, jid, number, lead_id, messages_in, messages_out, last_message_at)
+    select user_id, p_account, chat_jid, number, coalesce(
         (select m.lead_id from maas.whatsapp_messages m
          where m.user_account_id = p_account and m.chat_jid = counted.chat_jid and m.lead_id is not null
          order by m.sent_at desc limit 1),
         (select l.id from maas.leads l
-         where l.user_account_id = p_account and l.phone_digits = maas.maas_jid_number(counted.chat_jid)
+         where l.user_account_id = p_account and l.phone_digits = counted.number
          order by l.created_at desc limit 1)),
       messages_in, messages_out, last_message_at from counted
     on conflict (user_account_id, jid) do update set lead_id = coalesce(excluded.lead_id, c.lead_id),
-      messages_in = excluded.messages_in, messages_out = excluded.messages_out,
+      number = excluded.number, messages_in = excluded.messages_in, messages_out = excluded.messages_out,
       last_message_at = excluded.last_message_at
     returning c.jid, c.lead_id, c.messages_in, c.last_message_at
   ), of_leads as (  -- the rows just written, and other dialogues of the same leads as they were
@@ -62,8 +64,7 @@ create or replace function maas.maas_on_lead_phone() returns trigger language pl
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform maas.maas_count_dialogs(new.user_account_id, array_agg(c.jid)) from maas.whatsapp_chats c
-  where c.user_account_id = new.user_account_id
-    and c.jid in (new.phone_digits || '@s.whatsapp.net', new.phone_digits || '@c.us') having count(*) > 0;
+  where c.user_account_id = new.user_account_id and c.number = new.phone_digits having count(*) > 0;
   return null;
 end
 $$;

@@ -14,7 +14,7 @@ where c.user_id = $1 and c.user_account_id = $2 and c.last_message_at is not nul
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) = $5);
 
 -- name: ads_dialogs  -- $1 to $5 as ads_count_dialogs, $6 how many; the last written in first
-select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone,
+select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, c.number) as phone,
   c.lead_id, c.messages_in, c.messages_out, c.last_message_at,
   s.summary is not null and s.messages_up_to >= c.last_message_at as is_summary_current,
   maas.maas_temperature(
@@ -31,7 +31,7 @@ order by c.last_message_at desc, c.jid limit $6;
 
 -- name: ads_dialog  -- $1 user, $2 user account, $3 id of a dialogue or of a lead, or null,
 -- $4 a phone number, or null
-select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, maas.maas_jid_number(c.jid)) as phone,
+select c.id, c.jid, coalesce(c.name, l.name) as name, coalesce(l.phone, c.number) as phone,
   c.lead_id, c.messages_in, c.messages_out, c.last_message_at,
   s.summary is not null and s.messages_up_to >= c.last_message_at as is_summary_current,
   maas.maas_temperature(
@@ -41,7 +41,7 @@ from maas.whatsapp_chats c
   left join maas.dialog_summaries s on s.user_account_id = c.user_account_id and s.chat_jid = c.jid
 where c.user_id = $1 and c.user_account_id = $2
   and (c.id = $3::uuid or c.lead_id = $3
-    or c.jid in (maas.maas_phone_number($4) || '@s.whatsapp.net', maas.maas_phone_number($4) || '@c.us'))
+    or c.number = maas.maas_phone_number($4))
 order by c.id = $3 desc nulls last, c.last_message_at desc nulls last limit 1;
 
 -- name: ads_dialog_messages  -- $1 user, $2 user account, $3 jid, $4 how many of the newest to skip, $5 how many,
@@ -59,7 +59,7 @@ with asked as materialized (
       order by length(w.lexeme) desc, w.lexeme limit 32) as lexemes) t
 )
 select c.id, s.summary, s.updated_at, coalesce(c.name, l.name) as name,
-  coalesce(l.phone, maas.maas_jid_number(s.chat_jid)) as phone, c.lead_id, c.last_message_at, s.words, s.found,
+  coalesce(l.phone, c.number) as phone, c.lead_id, c.last_message_at, s.words, s.found,
   maas.maas_temperature(
     coalesce(s.temperature, l.chat_analysis_json ->> 'temperature'), c.messages_in, c.last_message_at) as temperature
 from (
@@ -91,14 +91,14 @@ where (s.messages_up_to is null or s.messages_up_to <= excluded.messages_up_to)
 
 -- name: ads_recipients  -- $1 user, $2 user account, $3 ids of dialogues or leads, $4 phone numbers:
 -- one of both for each, in order
-select c.id as chat_id, c.jid, l.id as lead_id, l.phone_digits, coalesce(c.name, l.name) as name
+select c.id as chat_id, c.jid, c.number, l.id as lead_id, l.phone_digits, coalesce(c.name, l.name) as name
 from unnest($3::uuid[], $4::text[]) with ordinality r(id, phone, n)
   cross join lateral (select maas.maas_phone_number(r.phone) as digits) p
   join maas.user_accounts u on u.user_id = $1 and u.id = $2
   left join lateral (
     select * from maas.whatsapp_chats w
     where w.user_account_id = u.id
-      and (w.id = r.id or w.lead_id = r.id or w.jid in (p.digits || '@s.whatsapp.net', p.digits || '@c.us'))
+      and (w.id = r.id or w.lead_id = r.id or w.number = p.digits)
     order by w.id = r.id desc nulls last, w.last_message_at desc nulls last, w.jid limit 1) c on true
   left join lateral (
     select * from maas.leads e

@@ -46,6 +46,20 @@ from jsonb_to_recordset($3::jsonb) as r(fb_id text, adset_fb_id text, name text,
 on conflict (adset_id, fb_id) do update set name = excluded.name, status = excluded.status, updated_at = now()
 where (a.name, a.status) is distinct from (excluded.name, excluded.status);
 
+-- name: ads_keep_creatives  -- $1 user, $2 ad account, $3 ads: name, creative_fb_id, creative_name, video_fb_id;
+-- those that are not known yet
+insert into maas.user_creatives (
+  user_id, user_account_id, ad_account_id, title, media_type, fb_creative_id, fb_video_id)
+select distinct on (r.creative_fb_id) x.user_id, x.user_account_id, x.id,
+  left(coalesce(r.creative_name, nullif(r.name, ''), r.creative_fb_id), 300),
+  case when r.video_fb_id is null then 'image' else 'video' end, r.creative_fb_id, r.video_fb_id
+from maas.ad_accounts x
+  cross join jsonb_to_recordset($3::jsonb) as r(
+    name text, creative_fb_id text, creative_name text, video_fb_id text)
+where x.user_id = $1 and x.id = $2
+order by r.creative_fb_id, r.name
+on conflict (ad_account_id, fb_creative_id) do nothing;
+
 -- name: ads_keep_shown  -- $1 user, $2 ad account, $3 ads: fb_id, creative_fb_id;
 -- which of our creatives each known ad shows
 insert into maas.ad_creative_mapping as m (user_id, ad_id, creative_id, direction_id)

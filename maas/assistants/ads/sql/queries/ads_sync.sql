@@ -58,29 +58,71 @@ from (
 where l.id = found.id;
 
 -- name: ads_keep_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, name, phone, pipeline_id,
--- stage_id, revenue, is_won, created_at
+-- stage_id, revenue, is_won, created_at, utm_marks
 -- A key stage counts if it is one of the lead's direction, of any direction while the lead has none.
 insert into maas.leads as l (
   user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
-  reached_key_stage, created_at)
+  utm_marks, reached_key_stage, created_at)
 select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id,
-  r.revenue, r.is_won, exists (
+  r.revenue, r.is_won, coalesce(r.utm_marks, '{}'), exists (
     select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
 from maas.user_accounts u
   cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, pipeline_id text,
-    stage_id text, revenue numeric, is_won boolean, created_at timestamptz)
+    stage_id text, revenue numeric, is_won boolean, created_at timestamptz, utm_marks text[])
 where u.user_id = $1 and u.id = $2 order by r.crm_lead_id
 on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name),
   phone = coalesce(excluded.phone, l.phone), pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,
-  revenue = excluded.revenue, is_qualified = l.is_qualified or excluded.is_qualified, updated_at = now(),
+  revenue = excluded.revenue, utm_marks = excluded.utm_marks, is_qualified = l.is_qualified or excluded.is_qualified, updated_at = now(),
   reached_key_stage = l.reached_key_stage or exists (
     select from maas.directions d
     where d.user_account_id = l.user_account_id and excluded.stage_id = any(d.key_stage_ids)
       and d.id = coalesce(
         l.direction_id, (select c.direction_id from maas.user_creatives c where c.id = l.source_creative_id), d.id))
-where (l.name, l.phone, l.pipeline_id, l.stage_id, l.revenue) is distinct from (coalesce(excluded.name, l.name),
-  coalesce(excluded.phone, l.phone), excluded.pipeline_id, excluded.stage_id, excluded.revenue)
+where (l.name, l.phone, l.pipeline_id, l.stage_id, l.revenue, l.utm_marks) is distinct from (
+    coalesce(excluded.name, l.name), coalesce(excluded.phone, l.phone), excluded.pipeline_id, excluded.stage_id,
+    excluded.revenue, excluded.utm_marks)
   or excluded.is_qualified and not l.is_qualified;
+
+-- name: ads_keep_chat_leads  -- $1 user, $2 user account: a lead for each person who wrote because of an ad and
+-- is no lead yet; without a number it could not be told from one of the CRM
+insert into maas.leads (user_id, user_account_id, source_ad_fb_id, phone, name, created_at)
+select distinct on (c.number) c.user_id, c.user_account_id, c.source_ad_fb_id, '+' || c.number, c.name, (
+    select min(m.sent_at) from maas.whatsapp_messages m
+    where m.user_account_id = c.user_account_id and m.chat_jid = c.jid)
+from maas.whatsapp_chats c
+where c.user_id = $1 and c.user_account_id = $2 and c.source_ad_fb_id is not null and c.lead_id is null
+  and c.number is not null and c.last_message_at is not null
+order by c.number, c.last_message_at, c.jid;
+
+-- name: ads_find_sources  -- $1 user, $2 user account: the ads of leads, by their dialogues, else by UTM marks that
+-- are ids of ads, else by marks that are the name of one ad
+update maas.leads l set source_ad_fb_id = found.fb_id
+from (
+  select distinct on (o.lead_id) o.lead_id, o.fb_id from (
+    select c.lead_id, c.source_ad_fb_id as fb_id, 1 as place from maas.whatsapp_chats c
+    where c.user_account_id = $2 and c.lead_id is not null and c.source_ad_fb_id is not null
+    union all
+    select k.id, case when count(distinct a.fb_id) = 1 then min(a.fb_id) end, case when a.fb_id = m.mark then 2 else 3 end
+    from maas.leads k cross join unnest(k.utm_marks) m(mark)
+      join maas.ad_accounts x on x.user_account_id = $2
+      join maas.campaigns p on p.ad_account_id = x.id
+      join maas.adsets s on s.campaign_id = p.id
+      join maas.ads a on a.adset_id = s.id and (a.fb_id = m.mark or lower(btrim(a.name)) = lower(btrim(m.mark)))
+    where k.user_account_id = $2 and k.source_ad_fb_id is null and k.utm_marks <> '{}'
+    group by k.id, a.fb_id = m.mark) o
+  where o.fb_id is not null order by o.lead_id, o.place, o.fb_id) found
+where l.user_id = $1 and l.id = found.lead_id and l.source_ad_fb_id is null;
+
+-- name: ads_attribute_leads  -- $1 user, $2 user account: leads get the creative and the direction of their ads;
+-- those that did
+update maas.leads l set source_creative_id = coalesce(l.source_creative_id, m.creative_id),
+  direction_id = coalesce(l.direction_id, s.direction_id)
+from maas.ad_accounts x join maas.campaigns p on p.ad_account_id = x.id join maas.adsets s on s.campaign_id = p.id
+  join maas.ads a on a.adset_id = s.id left join maas.ad_creative_mapping m on m.ad_id = a.id
+where l.user_id = $1 and l.user_account_id = $2 and x.user_account_id = $2 and a.fb_id = l.source_ad_fb_id
+  and (l.source_creative_id is null and m.creative_id is not null
+    or l.direction_id is null and s.direction_id is not null)
+returning l.id;
 
 -- name: ads_set_crm_synced_to  -- $1 user, $2 user account, $3 the last change of the leads that were stored
 update maas.crm_integration set synced_to = greatest(synced_to, $3) where user_id = $1 and user_account_id = $2;
@@ -100,6 +142,14 @@ from maas.user_accounts u
 where u.user_id = $1 and u.id = $2 order by r.id
 on conflict (user_account_id, id) do nothing;
 
--- name: ads_chat_synced  -- $1 user, $2 user account, $3 jid, $4 name or null, $5 its newest message that was read
-update maas.whatsapp_chats set name = coalesce($4, name), synced_to = greatest(synced_to, $5)
+-- name: ads_keep_chat  -- $1 user, $2 user account, $3 jid, $4 name, $5 phone number, $6 ad of Facebook; nulls: unknown
+insert into maas.whatsapp_chats as c (user_id, user_account_id, jid, name, number, source_ad_fb_id)
+select user_id, id, $3, $4, $5, $6 from maas.user_accounts where user_id = $1 and id = $2
+on conflict (user_account_id, jid) do update set name = coalesce(excluded.name, c.name),
+  number = coalesce(excluded.number, c.number), source_ad_fb_id = coalesce(c.source_ad_fb_id, excluded.source_ad_fb_id)
+where (c.name, c.number, c.source_ad_fb_id) is distinct from (coalesce(excluded.name, c.name),
+  coalesce(excluded.number, c.number), coalesce(c.source_ad_fb_id, excluded.source_ad_fb_id));
+
+-- name: ads_chat_synced  -- $1 user, $2 user account, $3 jid, $4 its newest message that was read
+update maas.whatsapp_chats set synced_to = greatest(synced_to, $4)
 where user_id = $1 and user_account_id = $2 and jid = $3;

@@ -142,7 +142,7 @@ comment on table maas.user_creatives is 'Videos and images that ads show';
 comment on column maas.user_creatives.fb_creative_id is
   'The creative of the Marketing API that an ad can be made of; null: not uploaded yet';
 comment on column maas.user_creatives.transcript is 'What is said in a video';
-create index idx_user_creatives_account on maas.user_creatives (ad_account_id);
+create unique index idx_user_creatives_account on maas.user_creatives (ad_account_id, fb_creative_id);
 create index idx_user_creatives_direction on maas.user_creatives (direction_id);
 
 create table maas.creative_analysis (
@@ -299,6 +299,8 @@ create table maas.leads (
   user_account_id uuid not null,
   source_creative_id uuid,
   direction_id uuid,
+  source_ad_fb_id text,
+  utm_marks text[] not null default '{}',
   fb_lead_id text,
   crm_lead_id text,
   phone text,
@@ -325,6 +327,10 @@ create table maas.leads (
 );
 comment on table maas.leads is
   'People who asked about an offer: from which creative they came, how far they got, what they paid';
+comment on column maas.leads.source_ad_fb_id is
+  'The ad of Facebook that brought the lead, as a form, the CRM''s UTM marks or a dialogue say; its id there';
+comment on column maas.leads.utm_marks is
+  'Values of the UTM marks that the CRM has: ids or names of ads, if the address in the ads has such marks';
 comment on column maas.leads.chat_analysis_json is
   'What an analysis of the dialogue said: {"messages_in", "temperature", "summary"} and more';
 comment on column maas.leads.is_qualified is 'The CRM calls the lead qualified';
@@ -359,6 +365,8 @@ create table maas.whatsapp_chats (
   user_account_id uuid not null,
   jid text not null,
   name text,
+  number text,
+  source_ad_fb_id text,
   lead_id uuid,
   messages_in int not null default 0,
   messages_out int not null default 0,
@@ -372,8 +380,13 @@ comment on table maas.whatsapp_chats is 'Dialogues of WhatsApp; triggers of what
 comment on column maas.whatsapp_chats.id is 'What models know a dialogue by, because the jid holds a phone number';
 comment on column maas.whatsapp_chats.lead_id is
   'The lead that the messages name, else the newest lead with the phone number of the dialogue';
+comment on column maas.whatsapp_chats.number is
+  'The phone number, which a jid of the kind lid does not hold; null: WhatsApp has not told it';
+comment on column maas.whatsapp_chats.source_ad_fb_id is
+  'The first ad of Facebook that the person tapped to write, by its id there';
 comment on column maas.whatsapp_chats.synced_to is 'The newest message that was read from the Evolution API';
 create index idx_whatsapp_chats_recent on maas.whatsapp_chats (user_account_id, last_message_at desc);
+create index idx_whatsapp_chats_number on maas.whatsapp_chats (user_account_id, number);
 create index idx_whatsapp_chats_lead on maas.whatsapp_chats (lead_id);
 
 create table maas.whatsapp_messages (
@@ -471,7 +484,8 @@ insert into maas.loadable_tables (name, columns) values
   ('adset_metrics_history', '{adset_id,day,impressions,clicks,spend,leads}'),
   ('crm_stages', '{user_account_id,pipeline_id,stage_id,pipeline_name,name,place}'),
   ('leads',
-    '{id,user_account_id,source_creative_id,direction_id,fb_lead_id,crm_lead_id,phone,name,pipeline_id,stage_id,'
+    '{id,user_account_id,source_creative_id,direction_id,source_ad_fb_id,fb_lead_id,crm_lead_id,phone,name,'
+    'pipeline_id,stage_id,'
     'reached_key_stage,is_qualified,chat_analysis_json,revenue,created_at}'),
   ('whatsapp_integration', '{user_account_id,instance,status}'),
   ('whatsapp_messages', '{user_account_id,id,chat_jid,lead_id,direction,text,sent_at}'),

@@ -1,0 +1,181 @@
+"""Which ad brought a lead: forms, UTM marks of the CRM, and dialogues that began with a tap on an ad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from maas.assistants.ads.sync import Failure, Sync
+from maas.settings import load_settings
+from tests.assistants.ads.shop import NOW, Shop
+from tests.standins.running import Running, standin
+
+KEY = "evolutionkey0123456789"
+LID = "119876543210987@lid"
+NUMBER = "77015551122"
+
+
+@pytest.fixture(scope="module")
+def whatsapp_server() -> Iterator[Running]:
+    with standin("evolution", {"api_key": KEY, "instances": {"main": {"chats": {}, "messages": {}}}}) as running:
+        yield running
+
+
+@pytest.fixture
+def whatsapp(whatsapp_server: Running) -> Running:
+    whatsapp_server.reset()
+    return whatsapp_server
+
+
+@pytest.fixture
+def business(shop: Shop, crm: Running, whatsapp: Running) -> Shop:
+    """Connected to all three services, with nothing in its tables; the CRM has no lead."""
+    crm.merge({"leads": {"5001": {"is_deleted": True}}})
+    shop.add("whatsapp_integration", user_account_id=shop.account, instance="main")
+    return shop
+
+
+async def sync(business: Shop, facebook: Running, whatsapp: Running) -> tuple[dict[str, int], list[Failure]]:
+    """What was stored, by kind, and what failed."""
+    settings = load_settings(fb_base_url=facebook.url, evolution_base_url=whatsapp.url, evolution_api_key=KEY)
+    counts: dict[str, int] = {}
+
+    def report(kind: str, rows: int) -> None:
+        counts[kind] = counts.get(kind, 0) + rows
+
+    sync = Sync(business.deps.db, settings, business.user, None, report)
+    try:
+        return counts, await sync.run()
+    finally:
+        await sync.close()
+
+
+def write(whatsapp: Running, jid: str, *messages: dict[str, Any]) -> None:
+    """Messages of a chat, the oldest first."""
+    start = int(NOW.timestamp()) - 3600
+    stored = [{"id": f"{jid}{n}", "text": "Сколько стоит?", "at": start + n} | one for n, one in enumerate(messages)]
+    instance = {"chats": {jid: {"name": "Айгуль", "updated_at": NOW.isoformat()}}, "messages": {jid: stored}}
+    whatsapp.merge({"instances": {"main": instance}})
+
+
+def leads(business: Shop) -> list[dict[str, Any]]:
+    return business.rows(
+        "select l.name, l.phone_digits, l.crm_lead_id, l.source_ad_fb_id, l.messages_in, l.is_engaged, c.title "
+        "from leads l left join user_creatives c on c.id = l.source_creative_id where l.user_id = %s "
+        "order by l.created_at, l.id",
+        business.user,
+    )
+
+
+def crm_lead(number: int, phone: str | None = None, **more: Any) -> dict[str, Any]:
+    at = int(NOW.timestamp()) - 7200 + number
+    lead = {"name": f"Лид {number}", "price": 0, "status_id": 11, "pipeline_id": 1, "created_at": at, "updated_at": at}
+    return {
+        "leads": {str(number): lead | ({"contact_id": number} if phone else {}) | more},
+        "contacts": {str(number): {"name": "Клиент", "phone": phone}} if phone else {},
+    }
+
+
+async def test_creatives_of_ads_are_stored_and_have_figures(
+    business: Shop, facebook: Running, whatsapp: Running
+) -> None:
+    """By the name at Facebook, else that of the ad; two ads with one creative are one."""
+    facebook.merge(
+        {
+            "creatives": {"71": {"name": "Балкон за неделю", "video_id": "7001"}},
+            "ads": {"124": {"adset_id": "113", "name": "Повтор", "status": "ACTIVE", "creative_id": "71"}},
+        }
+    )
+    for _ in range(2):
+        _, failures = await sync(business, facebook, whatsapp)
+        assert failures == []
+    query = "select title, media_type, fb_creative_id, fb_video_id from user_creatives where user_id = %s order by 1"
+    assert business.rows(query, business.user) == [
+        {"title": "Балкон за неделю", "media_type": "video", "fb_creative_id": "71", "fb_video_id": "7001"},
+        {"title": "Фото", "media_type": "image", "fb_creative_id": "72", "fb_video_id": None},
+    ]
+    report = await business.data("getROIReport")
+    assert {one["name"]: one["spend"] for one in report["creatives"]} == {"Балкон за неделю": 30, "Фото": 60}
+
+
+async def test_a_dialogue_that_an_ad_began_is_a_lead_of_its_creative(
+    business: Shop, facebook: Running, whatsapp: Running
+) -> None:
+    write(whatsapp, f"{NUMBER}@s.whatsapp.net", {"ad": "121"}, {"is_outgoing": True}, {"ad": "122"})
+    await sync(business, facebook, whatsapp)
+    counts, _ = await sync(business, facebook, whatsapp)
+    (lead,) = leads(business)
+    assert (lead["phone_digits"], lead["title"], lead["source_ad_fb_id"]) == (NUMBER, "Видео", "121")
+    assert (lead["name"], lead["messages_in"], lead["is_engaged"]) == ("Айгуль", 2, True)
+    assert "leads with a creative" not in counts, "it was found by the first sync"
+
+
+@pytest.mark.parametrize("is_in_crm_first", [True, False])
+async def test_a_lead_of_the_crm_is_the_person_who_tapped_an_ad(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running, is_in_crm_first: bool
+) -> None:
+    """Once, whichever service was read first."""
+    if not is_in_crm_first:
+        write(whatsapp, LID, {"ad": "121", "number": NUMBER})
+        await sync(business, facebook, whatsapp)
+    crm.merge(crm_lead(6001, "8 (701) 555-11-22"))
+    write(whatsapp, LID, {"ad": "121", "number": NUMBER}, {"number": NUMBER})
+    await sync(business, facebook, whatsapp)
+    (lead,) = leads(business)
+    assert (lead["crm_lead_id"], lead["title"], lead["messages_in"]) == ("6001", "Видео", 2)
+
+
+@pytest.mark.parametrize("told", [{"number": NUMBER}, {"sender": NUMBER}])
+async def test_an_address_of_the_kind_lid_has_the_number_that_whatsapp_tells(
+    business: Shop, facebook: Running, whatsapp: Running, told: dict[str, str]
+) -> None:
+    lead = business.lead(phone="8 701 555 11 22")
+    write(whatsapp, LID, told, {"is_outgoing": True, "sender": "77770000000"}, told)
+    await sync(business, facebook, whatsapp)
+    (chat,) = business.rows("select number, lead_id from whatsapp_chats where user_id = %s", business.user)
+    assert chat == {"number": NUMBER, "lead_id": lead}
+    assert business.rows("select messages_in from leads where id = %s", lead) == [{"messages_in": 2}]
+
+
+async def test_the_digits_of_the_kind_lid_are_no_number(business: Shop, facebook: Running, whatsapp: Running) -> None:
+    """Who wrote because of an ad, but tells no number, is not made a lead: the CRM may have the person already."""
+    write(whatsapp, LID, {"ad": "121"}, {"is_outgoing": True, "sender": NUMBER})
+    await sync(business, facebook, whatsapp)
+    query = "select number, lead_id, source_ad_fb_id from whatsapp_chats where user_id = %s"
+    assert business.rows(query, business.user) == [{"number": None, "lead_id": None, "source_ad_fb_id": "121"}]
+    assert leads(business) == []
+
+
+@pytest.mark.parametrize(
+    ("utm", "title"),
+    [
+        ({"utm_source": "facebook", "utm_content": "122"}, "Фото"),
+        ({"utm_campaign": "122", "utm_content": "ВИДЕО "}, "Фото"),
+        ({"utm_content": " видео"}, "Видео"),
+        ({"utm_content": "999"}, None),
+        ({"utm_content": ["122"]}, None),
+        ({"utm_content": "Двойник"}, None),
+    ],
+)
+async def test_utm_marks_of_the_crm_name_the_ad(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running, utm: dict[str, Any], title: str | None
+) -> None:
+    """By its id, else by its name if no other ad has it."""
+    twins = {one: {"adset_id": "111", "name": "Двойник", "status": "ACTIVE", "creative_id": "71"} for one in "78"}
+    facebook.merge({"ads": twins})
+    crm.merge(crm_lead(6001, utm=utm))
+    await sync(business, facebook, whatsapp)
+    assert [one["title"] for one in leads(business)] == [title]
+
+
+async def test_what_is_known_of_a_lead_stays(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    """Neither a mark nor a dialogue changes the creative that another system has given."""
+    mine = business.creative("Из таблицы", "70")
+    business.lead(crm_lead_id="6001", source_creative_id=mine)
+    crm.merge(crm_lead(6001, utm={"utm_content": "122"}))
+    await sync(business, facebook, whatsapp)
+    assert [one["title"] for one in leads(business)] == ["Из таблицы"]
