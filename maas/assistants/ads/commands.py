@@ -14,10 +14,11 @@ import httpx2
 import typer
 
 from maas import user_secrets
-from maas.assistants.ads import queries
+from maas.assistants.ads import queries, set_up
 from maas.assistants.ads.account import crm_secret, facebook_secret
 from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.clients.facebook import AdAccount, FacebookClient
+from maas.assistants.ads.set_up import MAX_NAME_CHARS, Owner
 from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.ads.sync import FIRST_DAYS, Failure, Report, Sync
 from maas.cli.invocation import read_uuid, with_database
@@ -31,14 +32,14 @@ from shared.vendors import VendorError
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-MAX_NAME_CHARS = 200
 MAX_DAYS = 1100  # Facebook keeps figures for 37 months
 ACTOR = "cli"
 _AD_ACCOUNT = re.compile(r"act_[0-9]{1,20}")
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
+cli.command("stages", help="List the CRM's stages, or choose from which on leads are qualified.")(set_up.stages)
+cli.command("directions", help="List ad sets with their directions, or make a direction of some.")(set_up.directions)
 accounts = typer.Typer(no_args_is_help=True, add_completion=False)
 cli.add_typer(accounts, name="account", help="Add, list and remove the businesses of a user.")
-Owner = Annotated[str, typer.Option("--user", "-u", help="user whose business it is, a UUID")]
 
 
 @dataclass(frozen=True, slots=True)

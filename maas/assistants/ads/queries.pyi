@@ -587,12 +587,47 @@ class AdsStagesRow(TypedDict):
     stage_id: str
     pipeline_name: str
     name: str
+    is_qualifying: bool
 
 ads_stages: Query[AdsStagesRow, pg.uuid, pg.uuid]
 
 ads_keep_stages: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_set_lead_stage: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text]
+
+# ads_set_up.sql
+
+class AdsSetQualifyingRow(TypedDict):
+    stage_id: str
+    is_qualifying: bool
+
+ads_set_qualifying: Query[AdsSetQualifyingRow, pg.uuid, pg.uuid, pg.array[pg.text]]
+
+class AdsQualifyLeadsRow(TypedDict):
+    leads: int | Any
+
+ads_qualify_leads: Value[int, AdsQualifyLeadsRow, pg.uuid, pg.uuid]
+
+class AdsDirectionsAndProposalsRow(TypedDict):
+    fb_id: str | Any
+    name: str | Any
+    status: str | Any
+    campaign: str | Any
+    daily_budget_minor: int | None
+    direction: str | Any
+    target_cpl: Decimal | None
+    target_cpl_currency: str | None
+    spend: Decimal | Any
+
+ads_directions_and_proposals: Query[AdsDirectionsAndProposalsRow, pg.uuid, pg.uuid]
+
+class AdsAddDirectionRow(TypedDict):
+    id: UUID
+    name: str
+
+ads_add_direction: Query[AdsAddDirectionRow, pg.uuid, pg.uuid, pg.array[pg.text], pg.text, pg.numeric]
+
+ads_direct_ads: Value[None, Never, pg.uuid, pg.uuid]
 
 # ads_sync.sql
 

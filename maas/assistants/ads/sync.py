@@ -119,6 +119,7 @@ class Sync:
         adsets, ads = await tree.ads()
         self._report("ad sets", len(adsets))
         self._report("ads", len(ads))
+        await self._db.rows(queries.ads_direct_ads, self._user_id, tree.account.id)
         zone, now = tree.account.timezone, await self._db.value(queries.ads_now)
         today = now.astimezone(zone).date()
         synced_to = await self._db.value(queries.ads_synced_to, self._user_id, tree.account.id)
@@ -154,7 +155,6 @@ class Sync:
                 "phone": one.phone,
                 "pipeline_id": str(one.pipeline_id),
                 "stage_id": str(one.status_id),
-                "is_won": one.status_id == WON,
                 "revenue": str(one.price if one.status_id == WON else 0),
                 "created_at": one.created_at.isoformat(),
                 "utm_marks": one.utm_marks,

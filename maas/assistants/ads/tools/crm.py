@@ -23,6 +23,7 @@ from maas.tools.tool import Tool, ToolContext, tool
 from shared.text import shorten
 
 DOMAIN = "crm"
+SOLD_ONLY = "no stage is chosen, so sold leads alone count as qualified; an operator chooses: maas ads stages"
 MAX_SUMMARY_CHARS = 1000
 _QUALITY = {
     name: DEFINITIONS[name] for name in ("qualified_leads_crm", "qualified_leads_engaged", "crm_qualification_rate")
@@ -143,8 +144,10 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """
         account = account_of(context)
         period = await period_of(db, arguments, context, "all")
-        row = await db.row(queries.ads_sales_quality, account.user_id, account.id, period.start, period.end)
-        assert row is not None
+        row, stages = await together(
+            db.row(queries.ads_sales_quality, account.user_id, account.id, period.start, period.end),
+            db.rows(queries.ads_stages, account.user_id, account.id),
+        )
         count, count_all_time = row["qualified_crm"], row["qualified_crm_all_time"]
         data = {
             "period": period.shown(),
@@ -165,6 +168,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "revenue": rounded(row["revenue"]),
             "currency": account.currency,
             "definitions": _QUALITY,
+            "qualified_from_stages": [one["name"] for one in stages if one["is_qualifying"]] or SOLD_ONLY,
         }
         return ToolAnswer(data)
 

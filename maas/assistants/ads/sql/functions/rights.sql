@@ -17,6 +17,6 @@ create or replace function maas.ads_function_rights()
 returns table (role_name text, functions text[]) language sql immutable as $$
   values
     ('maas_server', array['maas_set_specs']),
-    ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number'])
+    ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number', 'maas_is_qualifying'])
 $$;
 comment on function maas.ads_function_rights is 'Which role may execute the functions of advertising';

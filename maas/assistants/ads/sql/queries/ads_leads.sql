@@ -125,7 +125,7 @@ where u.user_id = $1 and u.id = $2 and (l.id = $4::uuid or l.crm_lead_id = $3 or
 order by l.id = $4::uuid desc nulls last, l.crm_lead_id = $3 desc nulls last limit 1;
 
 -- name: ads_stages  -- $1 user, $2 user account: the stages of the CRM
-select pipeline_id, stage_id, pipeline_name, name from maas.crm_stages where user_id = $1 and user_account_id = $2
+select pipeline_id, stage_id, pipeline_name, name, is_qualifying from maas.crm_stages where user_id = $1 and user_account_id = $2
 order by pipeline_name, pipeline_id, place, stage_id;
 
 -- name: ads_keep_stages  -- $1 user, $2 user account, $3 stages: pipeline_id, stage_id, pipeline_name, name, place
@@ -142,6 +142,7 @@ where (s.pipeline_name, s.name, s.place) is distinct from (excluded.pipeline_nam
 
 -- name: ads_set_lead_stage  -- $1 user, $2 lead, $3 pipeline, $4 stage; a key stage of its direction is remembered
 update maas.leads l set pipeline_id = $3, stage_id = $4, updated_at = now(),
+  is_qualified = l.is_qualified or coalesce(maas.maas_is_qualifying(l.user_account_id, $3, $4), false),
   reached_key_stage = l.reached_key_stage or exists (
     select from maas.directions d left join maas.user_creatives c on c.id = l.source_creative_id
     where d.id = coalesce(l.direction_id, c.direction_id) and $4 = any(d.key_stage_ids))

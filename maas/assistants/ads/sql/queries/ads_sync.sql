@@ -58,17 +58,17 @@ from (
 where l.id = found.id;
 
 -- name: ads_keep_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, name, phone, pipeline_id,
--- stage_id, revenue, is_won, created_at, utm_marks
+-- stage_id, revenue, created_at, utm_marks
 -- A key stage counts if it is one of the lead's direction, of any direction while the lead has none.
 insert into maas.leads as l (
   user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
   utm_marks, reached_key_stage, created_at)
 select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id,
-  r.revenue, r.is_won, coalesce(r.utm_marks, '{}'), exists (
+  r.revenue, coalesce(maas.maas_is_qualifying(u.id, r.pipeline_id, r.stage_id), false), coalesce(r.utm_marks, '{}'), exists (
     select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
 from maas.user_accounts u
   cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, pipeline_id text,
-    stage_id text, revenue numeric, is_won boolean, created_at timestamptz, utm_marks text[])
+    stage_id text, revenue numeric, created_at timestamptz, utm_marks text[])
 where u.user_id = $1 and u.id = $2 order by r.crm_lead_id
 on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name),
   phone = coalesce(excluded.phone, l.phone), pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,

@@ -277,11 +277,14 @@ create table maas.crm_stages (
   pipeline_name text not null,
   name text not null,
   place int not null,
+  is_qualifying boolean not null default false,
   primary key (user_account_id, pipeline_id, stage_id),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
 comment on table maas.crm_stages is 'The stages of the sales funnel, as they were last read from the CRM';
 comment on column maas.crm_stages.place is 'The order of the stages in their pipeline';
+comment on column maas.crm_stages.is_qualifying is
+  'A lead in this stage, or in a later one of the pipeline that is not the lost one, is qualified';
 
 create function maas.maas_phone_number(p_text text) returns text language sql immutable as $$
   -- WhatsApp knows numbers with the code of their country. In Russia and Kazakhstan people write 8 for it, or nothing.

@@ -1,0 +1,149 @@
+"""`maas ads stages` and `maas ads directions`: what a person decides once of an account after its first sync."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, TypeVar
+from uuid import UUID
+
+import typer
+
+from maas.assistants.ads import queries
+from maas.assistants.ads.account import Account, AdAccount, read_account
+from maas.assistants.ads.tools.arguments import MAX_MONEY, money
+from maas.cli.invocation import read_uuid, with_database
+from maas.cli.output import Table, note, show
+from shared.db import Database
+from shared.errors import MaasError
+
+MAX_NAME_CHARS = 200
+T = TypeVar("T")
+Owner = Annotated[str, typer.Option("--user", "-u", help="user whose business it is, a UUID")]
+Named = Annotated[
+    str | None, typer.Option("--account", "-a", help="account or ad account", show_default="the default one")
+]
+
+
+def stages(
+    user: Owner,
+    account: Named = None,
+    qualified: Annotated[
+        list[str] | None, typer.Option(help="id of a stage from which on leads are qualified; once for each pipeline")
+    ] = None,
+) -> None:
+    """Without a choice, sold leads alone are qualified. Raises MaasError for a stage that the CRM does not have."""
+    rows, changed = _run(user, account, "stages", lambda db, found: choose_stages(db, found, qualified))
+    if not rows:
+        note("no stage is known; `maas ads sync` reads them from the CRM")
+        return
+    table = Table("id", "stage", "pipeline", "qualified")
+    for row in rows:
+        table.add_row(
+            row["stage_id"], row["name"], row["pipeline_name"], "from here on" if row["is_qualifying"] else ""
+        )
+    show(table)
+    if qualified is not None:
+        note(f"{changed} leads changed")
+
+
+def directions(
+    user: Owner,
+    account: Named = None,
+    add: Annotated[
+        list[str] | None, typer.Option(help="id of an ad set that becomes a direction; more of them belong to it, too")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="name of the direction", show_default="that of the ad set")] = None,
+    target_cpl: Annotated[str | None, typer.Option(help="what a lead may cost, in the ad account's currency")] = None,
+) -> None:
+    """Without --add nothing is changed. Raises MaasError for an ad set that is unknown or has a direction."""
+    if add is None and (name is not None or target_cpl is not None):
+        raise MaasError("bad_parameter", "--name and --target-cpl need --add, an ad set")
+    if name is not None and (not 0 < len(name.strip()) <= MAX_NAME_CHARS or "\0" in name):
+        raise MaasError("bad_parameter", f"--name: 1 to {MAX_NAME_CHARS} characters")
+    target = None if target_cpl is None else _read_money(target_cpl, "--target-cpl")
+    ad_account, rows = _run(
+        user, account, "directions", lambda db, found: list_directions(db, found, add, name and name.strip(), target)
+    )
+    if not rows:
+        note("no ad set is known; `maas ads sync` reads them from Facebook")
+        return
+    table = Table("ad set", "name", "campaign", "spend of 30 days", "budget a day", "direction")
+    for row in rows:
+        budget = money(row["daily_budget_minor"], ad_account.currency)
+        table.add_row(
+            row["fb_id"],
+            row["name"],
+            row["campaign"],
+            f"{row['spend']:,.2f} {ad_account.currency}",
+            "" if budget is None else f"{budget:,.2f}",
+            row["direction"] or "proposed",
+        )
+    show(table)
+
+
+def _run(user: str, named: str | None, command: str, work: Callable[[Database, Account], Awaitable[T]]) -> T:
+    user_id = read_uuid(user, "--user")
+
+    async def run(db: Database) -> T:
+        if (account := await read_account(db, user_id, named)) is None:
+            raise MaasError("not_found", "there is no such account; maas ads account list shows them")
+        return await work(db, account)
+
+    return with_database(lambda db, _: run(db), command=f"ads {command}", user_id=user_id)
+
+
+async def choose_stages(
+    db: Database, account: Account, wanted: list[str] | None
+) -> tuple[list[queries.AdsStagesRow], int]:
+    """The stages, and how many leads changed by the choice of the wanted ones."""
+    ids = (account.user_id, account.id)
+    changed = 0
+    if wanted is not None:
+        known = {row["stage_id"] for row in await db.rows(queries.ads_stages, *ids)}
+        if unknown := sorted(set(wanted) - known):
+            raise MaasError("not_found", f"the CRM has no stage {unknown[0]}; maas ads stages shows them")
+        async with db.transaction() as transaction:
+            await transaction.row(queries.ads_set_qualifying, *ids, wanted)
+            changed = await transaction.value(queries.ads_qualify_leads, *ids)
+    return await db.rows(queries.ads_stages, *ids), changed
+
+
+async def list_directions(
+    db: Database, account: Account, add: list[str] | None, name: str | None, target: Decimal | None
+) -> tuple[AdAccount, list[queries.AdsDirectionsAndProposalsRow]]:
+    if (ad_account := account.ad_account) is None:
+        raise MaasError("not_found", "this account has no ad account; maas ads account add --fb adds one")
+    owner = (account.user_id, ad_account.id)
+    if add is not None:
+        await add_direction(db, account, ad_account, list(dict.fromkeys(add)), name, target)
+    return ad_account, await db.rows(queries.ads_directions_and_proposals, *owner)
+
+
+async def add_direction(
+    db: Database, account: Account, ad_account: AdAccount, adsets: list[str], name: str | None, target: Decimal | None
+) -> UUID:
+    """Make a direction of ad sets; what is stored of these, their ads and the leads is its own from then on.
+
+    Raises MaasError('not_found') if an ad set is unknown or belongs to a direction.
+    """
+    owner = (account.user_id, ad_account.id)
+    async with db.transaction() as transaction:
+        added = await transaction.row(queries.ads_add_direction, *owner, adsets, name, target)
+        if added is None:
+            raise MaasError("not_found", "an ad set is unknown or has a direction; maas ads directions shows them")
+        await transaction.value(queries.ads_sync_direction_days, *owner, date.min, date.max)
+        await transaction.value(queries.ads_direct_ads, *owner)
+        await transaction.row(queries.ads_attribute_leads, account.user_id, account.id)
+    return added["id"]
+
+
+def _read_money(text: str, option: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not amount.is_finite() or not 0 < amount <= MAX_MONEY:
+        raise MaasError("bad_parameter", f"{option}: an amount above 0, such as 5 or 12.50")
+    return amount

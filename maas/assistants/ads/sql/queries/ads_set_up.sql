@@ -1,0 +1,60 @@
+-- What a person decides once of an account: the stages that make a lead qualified, and the directions.
+
+-- name: ads_set_qualifying  -- $1 user, $2 user account, $3 ids of stages: these and no others; those that there are
+update maas.crm_stages set is_qualifying = stage_id = any($3::text[])
+where user_id = $1 and user_account_id = $2 returning stage_id, is_qualifying;
+
+-- name: ads_qualify_leads  -- $1 user, $2 user account: the leads of the CRM by the stages that they are in; how many
+-- changed. A lost lead stays what it was, and so does one in a stage that is unknown
+with changed as (
+  update maas.leads l set is_qualified = not l.is_qualified, updated_at = now() from maas.crm_stages s
+  where l.user_id = $1 and l.user_account_id = $2 and l.crm_lead_id is not null and s.user_account_id = $2
+    and s.pipeline_id = l.pipeline_id and s.stage_id = l.stage_id and l.stage_id <> '143'
+    and l.is_qualified <> maas.maas_is_qualifying($2, l.pipeline_id, l.stage_id)
+  returning 1)
+select count(*)::int as leads from changed;
+
+-- name: ads_directions_and_proposals  -- $1 user, $2 ad account: ad sets with their directions; those without one
+-- come first, the most expensive of the last 30 days of them first
+select s.fb_id, s.name, s.status, c.name as campaign, s.daily_budget_minor, d.name as direction, d.target_cpl,
+  d.target_cpl_currency, coalesce((
+    select sum(h.spend) from maas.adset_metrics_history h
+    where h.adset_id = s.id and h.day > maas.maas_now()::date - 30), 0) as spend
+from maas.campaigns c join maas.adsets s on s.campaign_id = c.id left join maas.directions d on d.id = s.direction_id
+where c.user_id = $1 and c.ad_account_id = $2
+order by d.name nulls first, spend desc, s.name, s.fb_id;
+
+-- name: ads_add_direction  -- $1 user, $2 ad account, $3 ids of Facebook of ad sets without a direction, the first one
+-- is its own, $4 name or null: that of the ad set, $5 target CPL or null; no row if an ad set is unknown or taken
+with wanted as (
+  select s.id, s.fb_id, s.name, s.daily_budget_minor, w.n
+  from unnest($3::text[]) with ordinality w(fb_id, n)
+    join maas.campaigns c on c.user_id = $1 and c.ad_account_id = $2
+    join maas.adsets s on s.campaign_id = c.id and s.fb_id = w.fb_id and s.direction_id is null
+), added as (
+  insert into maas.directions (user_id, user_account_id, ad_account_id, name, fb_adset_id, daily_budget_minor,
+    target_cpl, target_cpl_currency)
+  select x.user_id, x.user_account_id, x.id, left(coalesce($4, w.name), 200), w.fb_id, w.daily_budget_minor, $5,
+    case when $5::numeric is not null then x.currency end
+  from maas.ad_accounts x join wanted w on w.n = 1
+  where x.user_id = $1 and x.id = $2 and (select count(*) from wanted) = cardinality($3::text[])
+  returning id, name
+), linked as (
+  update maas.adsets s set direction_id = added.id from added, wanted w where s.id = w.id returning s.id)
+select a.id, a.name from added a;
+
+-- name: ads_direct_ads  -- $1 user, $2 ad account: ads get the direction of their ad sets, and creatives the one that
+-- all their ads have
+with of_ads as (
+  select m.ad_id, m.creative_id, coalesce(m.direction_id, s.direction_id) as direction_id
+  from maas.campaigns c join maas.adsets s on s.campaign_id = c.id join maas.ads a on a.adset_id = s.id
+    join maas.ad_creative_mapping m on m.ad_id = a.id
+  where c.user_id = $1 and c.ad_account_id = $2
+), directed as (
+  update maas.ad_creative_mapping m set direction_id = o.direction_id from of_ads o
+  where m.ad_id = o.ad_id and m.direction_id is null and o.direction_id is not null
+)
+update maas.user_creatives u set direction_id = o.direction_id from (
+  select creative_id, (array_agg(direction_id))[1] as direction_id from of_ads
+  group by creative_id having count(distinct direction_id) = 1 and count(direction_id) = count(*)) o
+where u.id = o.creative_id and u.direction_id is null;

@@ -1,0 +1,118 @@
+"""What a person decides once: the stages that make a lead qualified, and which ad sets are directions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from maas.assistants.ads import queries
+from maas.assistants.ads.account import read_account
+from maas.assistants.ads.set_up import choose_stages, list_directions
+from shared.db import Database
+from shared.errors import MaasError
+from tests.assistants.ads.shop import Shop
+from tests.standins.running import Running
+
+
+AT = "2026-11-19T12:00:00Z"
+
+
+async def stages(shop: Shop, *wanted: str) -> int:
+    """Choose stages; how many leads changed."""
+    account = await read_account(shop.deps.db, shop.user, None)
+    assert account is not None
+    return (await choose_stages(shop.deps.db, account, list(wanted)))[1]
+
+
+async def directions(shop: Shop, *adsets: str, name: str | None = None, cpl: str | None = None) -> dict[str, Any]:
+    """The directions of ad sets, after these became one."""
+    account = await read_account(shop.deps.db, shop.user, None)
+    assert account is not None
+    target = None if cpl is None else Decimal(cpl)
+    _, rows = await list_directions(shop.deps.db, account, list(adsets) or None, name, target)
+    return {row["fb_id"]: row["direction"] for row in rows}
+
+
+@pytest.fixture
+def funnel(shop: Shop) -> Shop:
+    """A pipeline of four stages with a lead in each, and a lost one."""
+    places = (("11", "Новый"), ("12", "Замер"), ("13", "Договор"), ("142", "Успех"), ("143", "Отказ"))
+    for place, (stage, name) in enumerate(places):
+        stored: dict[str, Any] = {"pipeline_id": "1", "stage_id": stage}
+        shop.add("crm_stages", user_account_id=shop.account, pipeline_name="Продажи", name=name, place=place, **stored)
+        shop.lead(crm_lead_id=f"9{stage}", is_qualified=stage == "142", **stored)
+    return shop
+
+
+async def test_qualified_from_a_stage_on(funnel: Shop) -> None:
+    """Leads in it and in later ones, but not the lost one; the choice can be changed."""
+    before = await funnel.data("getSalesQuality")
+    assert before["count"] == 1 and "maas ads stages" in before["qualified_from_stages"]
+    assert await stages(funnel, "12") == 2
+    after = await funnel.data("getSalesQuality")
+    assert (after["count"], after["qualified_from_stages"]) == (3, ["Замер"])
+    assert await stages(funnel, "13") == 1
+    assert (await funnel.data("getSalesQuality"))["count"] == 2
+    with pytest.raises(MaasError, match="the CRM has no stage 99"):
+        await stages(funnel, "99")
+    assert (await funnel.data("getSalesQuality"))["count"] == 2
+
+
+async def test_a_lead_that_was_qualified_and_is_lost_stays_qualified(funnel: Shop) -> None:
+    await stages(funnel, "12")
+    lost = [{"crm_lead_id": "912", "pipeline_id": "1", "stage_id": "143", "revenue": "0", "created_at": AT}]
+    await funnel.deps.db.rows(queries.ads_keep_leads, funnel.user, funnel.account, lost)
+    assert await stages(funnel, "11") == 1
+    query = "select is_qualified from leads where user_id = %s and crm_lead_id = '912'"
+    assert funnel.rows(query, funnel.user) == [{"is_qualified": True}]
+
+
+async def test_a_lead_that_comes_to_the_stage_is_qualified(funnel: Shop) -> None:
+    await stages(funnel, "12")
+    moved = [{"crm_lead_id": "911", "pipeline_id": "1", "stage_id": "13", "revenue": "0", "created_at": AT}]
+    await funnel.deps.db.rows(queries.ads_keep_leads, funnel.user, funnel.account, moved)
+    assert (await funnel.data("getSalesQuality"))["count"] == 4
+
+
+async def test_ad_sets_are_proposed_and_become_directions(shop: Shop, shop_db: Database, facebook: Running) -> None:
+    """With their ads, creatives, leads and what was spent."""
+    await shop.data("getROIReport")  # ads and creatives are known
+    await shop.data("getAdSets", {"campaign_id": "101"})
+    shop.lead(source_ad_fb_id="121")
+    for adset in ("111", "112"):
+        (row,) = shop.rows("select id from adsets where user_id = %s and fb_id = %s", shop.user, adset)
+        shop.add("adset_metrics_history", adset_id=row["id"], day="2026-11-18", spend=20, leads=10)
+    assert await directions(shop) == {"111": None, "112": None, "113": None}
+    assert await directions(shop, "112", "111", name="Казахстан", cpl="4.5") == {
+        "111": "Казахстан",
+        "112": "Казахстан",
+        "113": None,
+    }
+    stored = shop.rows(
+        "select fb_adset_id, daily_budget_minor, target_cpl from directions where user_id = %s", shop.user
+    )
+    assert stored == [{"fb_adset_id": "112", "daily_budget_minor": 3000, "target_cpl": Decimal("4.5")}]
+    query = "select spend, leads from direction_metrics_daily where user_id = %s"
+    assert shop.rows(query, shop.user) == [{"spend": 40, "leads": 20}]
+    (direction,) = (await shop.data("getDirections", {"period": "last_30d"}))["directions"]
+    assert (direction["name"], direction["target_cpl"], direction["local_leads"]) == ("Казахстан", 4.5, 1)
+    assert {one["direction"] for one in (await shop.data("getROIReport"))["creatives"]} == {"Казахстан"}
+
+
+@pytest.mark.parametrize("adsets", [["999"], ["111"], ["113", "111"], ["911"]])
+async def test_only_a_free_ad_set_of_the_account_becomes_a_direction(shop: Shop, adsets: list[str]) -> None:
+    await shop.data("getROIReport")
+    await directions(shop, "111")
+    with pytest.raises(MaasError, match="an ad set is unknown or has a direction"):
+        await directions(shop, *adsets)
+    assert len(shop.rows("select from directions where user_id = %s", shop.user)) == 1
+
+
+async def test_of_another_user_nothing_is_chosen(funnel: Shop) -> None:
+    stranger: UUID = uuid4()
+    ids = (stranger, funnel.account)
+    assert await funnel.deps.db.rows(queries.ads_set_qualifying, *ids, ["12"]) == []
+    assert await funnel.deps.db.rows(queries.ads_add_direction, stranger, funnel.ad_account, ["111"], None, None) == []
