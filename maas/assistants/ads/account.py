@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -41,6 +43,15 @@ class AdAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """What one unit of the CRM's currency was in `currency` on a day."""
+
+    value: Decimal
+    currency: str
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """A business of a user. `ad_account` is None where there is none, or where the request names the business alone."""
 
@@ -49,6 +60,8 @@ class Account:
     name: str
     ad_account: AdAccount | None
     crm_url: str | None
+    crm_currency: str | None
+    rate: Rate | None
     whatsapp_instance: str | None
     is_connected: Mapping[Domain, bool]
     has_data: Mapping[Domain, bool]
@@ -62,6 +75,11 @@ class Account:
     def currency(self) -> str | None:
         """What its money is in; None without an ad account."""
         return self.ad_account.currency if self.ad_account else None
+
+    @property
+    def revenue_currency(self) -> str | None:
+        """What its leads pay in: the CRM's currency, that of the ad account while that of the CRM is unknown."""
+        return self.crm_currency or self.currency
 
     @property
     def integrations(self) -> dict[str, bool]:
@@ -107,6 +125,8 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
         name=row["name"],
         ad_account=ad_account,
         crm_url=row["crm_url"],
+        crm_currency=row["crm_currency"],
+        rate=_rate_of(row),
         whatsapp_instance=row["instance"],
         is_connected={
             "ads": has_token,
@@ -121,6 +141,11 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
             "whatsapp": has_messages,
         },
     )
+
+
+def _rate_of(row: queries.AdsAccountRow) -> Rate | None:
+    value, currency, day = row["rate"], row["rate_currency"], row["rated_on"]
+    return None if value is None or currency is None or day is None else Rate(value, currency, day)
 
 
 def zone_of(name: str) -> ZoneInfo:

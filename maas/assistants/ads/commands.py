@@ -38,6 +38,7 @@ _AD_ACCOUNT = re.compile(r"act_[0-9]{1,20}")
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
 cli.command("stages", help="List the CRM's stages, or choose from which on leads are qualified.")(set_up.stages)
 cli.command("directions", help="List ad sets with their directions, or make a direction of some.")(set_up.directions)
+cli.command("rate", help="Set the rate by which revenue of the CRM becomes money of the ad account.")(set_up.rate)
 accounts = typer.Typer(no_args_is_help=True, add_completion=False)
 cli.add_typer(accounts, name="account", help="Add, list and remove the businesses of a user.")
 
@@ -173,7 +174,7 @@ async def _add(db: Database, settings: Settings, user_id: UUID, name: str, wante
         try:
             found = await _try_facebook(http, settings, wanted)
             if crm_url is not None and wanted.crm_token is not None:
-                await AmoCrmClient(http, crm_url, wanted.crm_token).stages()
+                await AmoCrmClient(http, crm_url, wanted.crm_token).currency()
         except VendorError as error:
             raise MaasError("bad_parameter", f"nothing was stored: {error.message}") from error
     shown = (found.fb_id, found.name or found.fb_id, found.currency, found.timezone) if found else (None,) * 4

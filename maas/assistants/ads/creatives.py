@@ -25,6 +25,7 @@ from maas.assistants.ads.metrics import (
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.references import the_one
+from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.tools.arguments import versus_target
 from maas.tools.tool import ToolContext
 from shared.db import Database
@@ -63,7 +64,7 @@ async def read_creatives(
 ) -> list[CreativeFigures]:
     """The creatives of the ad account with their figures of a period, as stored; by default all, the newest first."""
     account = ad_account_of(context)
-    has_revenue = await db.value(queries.ads_has_revenue, context.user_id, account_of(context).id)
+    revenue = await read_revenue(db, account_of(context))
     rows = await db.rows(
         queries.creatives,
         context.user_id,
@@ -76,21 +77,22 @@ async def read_creatives(
         status,
         direction_id,
     )
-    return [CreativeFigures(row, account.currency, has_revenue) for row in rows]
+    return [CreativeFigures(row, account.currency, revenue) for row in rows]
 
 
 class CreativeFigures:
-    """A creative and its figures. Where no lead has ever paid, revenue is unknown, and so is the return."""
+    """A creative and its figures. Where revenue is unknown, so is the return."""
 
-    def __init__(self, row: queries.CreativesRow, currency: str, has_revenue: bool) -> None:
+    def __init__(self, row: queries.CreativesRow, currency: str, revenue: Revenue) -> None:
         self._row = row
         self._currency = currency
+        self.revenue_note = revenue.shown()
         self.id: UUID = row["id"]
         self.title = title_of(row)
         self.figures = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
         self.leads: int = max(row["leads"], row["local_leads"])
         self.engaged: int = row["engaged"]
-        self.revenue: Decimal | None = (row["revenue"] or Decimal(0)) if has_revenue else None
+        self.revenue: Decimal | None = revenue.of(row["revenue"])
         self.roi = roi(self.revenue, self.figures.spend)
         self.qcpl = qcpl(self.figures.spend, self.engaged)
         self.cpl = cpl(self.figures.spend, self.figures.leads)

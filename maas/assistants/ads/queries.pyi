@@ -19,6 +19,10 @@ class AdsAccountRow(TypedDict):
     currency: str | Any
     timezone: str | Any
     crm_url: str | Any
+    crm_currency: str | None
+    rate: Decimal | None
+    rate_currency: str | None
+    rated_on: date | None
     instance: str | Any
     has_facebook_token: bool | Any
     has_crm_token: bool | Any
@@ -608,6 +612,12 @@ class AdsQualifyLeadsRow(TypedDict):
 
 ads_qualify_leads: Value[int, AdsQualifyLeadsRow, pg.uuid, pg.uuid]
 
+class AdsSetRateRow(TypedDict):
+    currency: str | None
+    rated_on: date | None
+
+ads_set_rate: Query[AdsSetRateRow, pg.uuid, pg.uuid, pg.numeric, pg.text, pg.date]
+
 class AdsDirectionsAndProposalsRow(TypedDict):
     fb_id: str | Any
     name: str | Any
@@ -641,6 +651,8 @@ ads_set_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.date]
 ads_sync_direction_days: Value[None, Never, pg.uuid, pg.uuid, pg.date, pg.date]
 
 ads_keep_creative_days: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_crm_currency: Value[None, Never, pg.uuid, pg.uuid, pg.text]
 
 class AdsCrmSyncedToRow(TypedDict):
     synced_to: datetime | None

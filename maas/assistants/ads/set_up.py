@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, TypeVar
 from uuid import UUID
@@ -83,6 +83,20 @@ def directions(
     show(table)
 
 
+def rate(
+    user: Owner,
+    value: Annotated[str, typer.Argument(help="what one unit of the CRM's currency is in the ad account's")],
+    account: Named = None,
+    day: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="day of the rate", show_default="today")
+    ] = None,
+) -> None:
+    """Revenue is shown in the ad account's currency by this rate. Raises MaasError."""
+    amount = _read_money(value, "VALUE")
+    on = None if day is None else day.date()
+    show(_run(user, account, "rate", lambda db, found: set_rate(db, found, amount, on)))
+
+
 def _run(user: str, named: str | None, command: str, work: Callable[[Database, Account], Awaitable[T]]) -> T:
     user_id = read_uuid(user, "--user")
 
@@ -137,6 +151,18 @@ async def add_direction(
         await transaction.value(queries.ads_direct_ads, *owner)
         await transaction.row(queries.ads_attribute_leads, account.user_id, account.id)
     return added["id"]
+
+
+async def set_rate(db: Database, account: Account, value: Decimal, day: date | None) -> str:
+    """Store a rate; what it means, in words. Raises MaasError without two currencies."""
+    if account.currency is None or account.crm_currency is None:
+        raise MaasError("not_found", "the currencies are not known yet: an ad account and a synced CRM tell them")
+    if account.currency == account.crm_currency:
+        raise MaasError("bad_parameter", f"no rate is needed: ad account and CRM both count in {account.currency}")
+    ids = (account.user_id, account.id)
+    row = await db.row(queries.ads_set_rate, *ids, value, account.currency, day)
+    assert row is not None
+    return f"1 {row['currency']} = {value:f} {account.currency}, rate of {row['rated_on']}"
 
 
 def _read_money(text: str, option: str) -> Decimal:

@@ -140,8 +140,9 @@ class Sync:
         return max(earliest, min(first, today))
 
     async def _crm(self, context: ToolContext) -> None:
-        """The stages, and the leads that have changed; the oldest change first."""
+        """Currency and stages, and the leads that have changed; the oldest change first."""
         account, crm = account_of(context), self._vendors.crm(context)
+        await self._db.value(queries.ads_keep_crm_currency, self._user_id, account.id, await crm.currency())
         self._report("stages", await keep_stages(self._db, crm, account))
         synced_to = await self._db.value(queries.ads_crm_synced_to, self._user_id, account.id)
         async for page in crm.leads(synced_to):

@@ -13,9 +13,7 @@ from psycopg.rows import DictRow
 
 from maas.agents.approvals import approved_fingerprints
 from maas.assistants.ads.account import OPENERS
-from maas.assistants.ads.tools.campaigns import make_campaign_tools
-from maas.assistants.ads.tools.crm import make_crm_tools
-from maas.assistants.ads.tools.directions import make_direction_tools
+from maas.assistants.ads.toolset import make_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolResult
@@ -113,8 +111,7 @@ class Shop:
         self.vendors = vendors
         self._connection = connection
         self._crm_url = crm.url
-        makers = (make_campaign_tools, make_direction_tools, make_crm_tools)
-        self.tools = Toolset(one for make in makers for one in make(deps, vendors))
+        self.tools = Toolset(make_tools(deps, vendors))
         self.account = self.add("user_accounts", name="Окна", is_default=True)
         self.ad_account: UUID | None = None
 

@@ -254,7 +254,7 @@ async def test_without_facebook_return_is_that_of_stored_figures(bare: Shop, fac
         for number in range(leads):
             bare.lead(source_creative_id=creative, reached_key_stage=number < engaged)
     data = await bare.data("getROIReport")
-    assert data["source"] == "stored" and data["period"]["name"] == "all" and "ROI is unknown" in data["no_revenue"]
+    assert data["source"] == "stored" and data["period"]["name"] == "all" and "ROI is unknown" in data["revenue_note"]
     found = [(one["name"], one["cpl"], one["qcpl"], one["roi"], one["advice"]) for one in data["creatives"]]
     assert found == [
         ("Качественный", 3.0, 5.0, None, "test"),

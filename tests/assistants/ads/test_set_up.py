@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,12 +11,11 @@ import pytest
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import read_account
-from maas.assistants.ads.set_up import choose_stages, list_directions
+from maas.assistants.ads.set_up import choose_stages, list_directions, set_rate
 from shared.db import Database
 from shared.errors import MaasError
 from tests.assistants.ads.shop import Shop
 from tests.standins.running import Running
-
 
 AT = "2026-11-19T12:00:00Z"
 
@@ -116,3 +116,58 @@ async def test_of_another_user_nothing_is_chosen(funnel: Shop) -> None:
     ids = (stranger, funnel.account)
     assert await funnel.deps.db.rows(queries.ads_set_qualifying, *ids, ["12"]) == []
     assert await funnel.deps.db.rows(queries.ads_add_direction, stranger, funnel.ad_account, ["111"], None, None) == []
+
+
+@pytest.fixture
+def tenge(shop: Shop) -> Shop:
+    """A creative that cost 30 dollars and brought a lead that paid 20,000 tenge."""
+    video = shop.creative("Видео", "71", shop.direction())
+    shop.lead(source_creative_id=video, revenue=20_000, is_qualified=True)
+    shop.add("creative_metrics_history", creative_id=video, day="2026-11-18", spend=30, impressions=10, leads=10)
+    shop.rows("update crm_integration set currency = 'KZT' where user_id = %s returning 1", shop.user)
+    return shop
+
+
+REPORTS = (("getROIReport", "creatives"), ("getTopCreatives", "creatives"), ("getDirections", "directions"))
+
+
+@pytest.mark.parametrize(("report", "items"), REPORTS)
+async def test_revenue_of_another_currency_is_no_return(tenge: Shop, report: str, items: str) -> None:
+    """Neither a return nor a revenue is told; the reason is, in words."""
+    data = await tenge.data(report, {"period": "last_30d"})
+    first = next(one for one in data[items] if one["name" if "name" in one else "title"] in ("Видео", "Окна"))
+    assert (first["roi"], first["revenue"]) == (None, None)
+    assert "leads pay in KZT and ads cost USD" in data["revenue_note"]
+    assert data.get("total", {}).get("revenue") is None
+    quality = await tenge.data("getSalesQuality")
+    assert (quality["revenue"], quality["currency"]) == (20_000, "KZT")
+
+
+async def rate(shop: Shop, value: str) -> str:
+    account = await read_account(shop.deps.db, shop.user, None)
+    assert account is not None
+    return await set_rate(shop.deps.db, account, Decimal(value), date(2026, 11, 1))
+
+
+@pytest.mark.parametrize(("report", "items"), REPORTS)
+async def test_a_rate_makes_it_one(tenge: Shop, report: str, items: str) -> None:
+    """20,000 tenge are 40 dollars; the rate and its day are in the result."""
+    assert await rate(tenge, "0.002") == "1 KZT = 0.002 USD, rate of 2026-11-01"
+    data = await tenge.data(report, {"period": "last_30d"})
+    first = next(one for one in data[items] if one["name" if "name" in one else "title"] in ("Видео", "Окна"))
+    assert (first["revenue"], first["roi"]) == (40, 33.33)
+    assert data["revenue_note"] == "revenue is converted from KZT: 1 KZT = 0.002 USD, rate of 2026-11-01"
+
+
+async def test_a_rate_to_another_currency_is_none(tenge: Shop) -> None:
+    await rate(tenge, "0.002")
+    tenge.rows("update ad_accounts set currency = 'EUR' where user_id = %s returning 1", tenge.user)
+    assert "leads pay in KZT and ads cost EUR" in (await tenge.data("getTopCreatives"))["revenue_note"]
+
+
+async def test_a_rate_needs_two_currencies(shop: Shop) -> None:
+    with pytest.raises(MaasError, match="not known yet"):
+        await rate(shop, "2")
+    shop.rows("update crm_integration set currency = 'USD' where user_id = %s returning 1", shop.user)
+    with pytest.raises(MaasError, match="no rate is needed"):
+        await rate(shop, "2")

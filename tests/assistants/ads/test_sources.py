@@ -127,12 +127,12 @@ async def test_a_lead_of_the_crm_is_the_person_who_tapped_an_ad(
     assert (lead["crm_lead_id"], lead["title"], lead["messages_in"]) == ("6001", "Видео", 2)
 
 
-@pytest.mark.parametrize("told", [{"number": NUMBER}, {"sender": NUMBER}])
+@pytest.mark.parametrize("known", [{"number": NUMBER}, {"sender": NUMBER}])
 async def test_an_address_of_the_kind_lid_has_the_number_that_whatsapp_tells(
-    business: Shop, facebook: Running, whatsapp: Running, told: dict[str, str]
+    business: Shop, facebook: Running, whatsapp: Running, known: dict[str, str]
 ) -> None:
     lead = business.lead(phone="8 701 555 11 22")
-    write(whatsapp, LID, told, {"is_outgoing": True, "sender": "77770000000"}, told)
+    write(whatsapp, LID, known, {"is_outgoing": True, "sender": "77770000000"}, known)
     await sync(business, facebook, whatsapp)
     (chat,) = business.rows("select number, lead_id from whatsapp_chats where user_id = %s", business.user)
     assert chat == {"number": NUMBER, "lead_id": lead}
@@ -168,6 +168,16 @@ async def test_utm_marks_of_the_crm_name_the_ad(
     crm.merge(crm_lead(6001, utm=utm))
     await sync(business, facebook, whatsapp)
     assert [one["title"] for one in leads(business)] == [title]
+
+
+async def test_the_currency_of_the_crm_is_read(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    crm.merge({"currency": "KZT"})
+    await sync(business, facebook, whatsapp)
+    assert business.rows("select currency from crm_integration where user_id = %s", business.user) == [
+        {"currency": "KZT"}
+    ]
 
 
 async def test_what_is_known_of_a_lead_stays(

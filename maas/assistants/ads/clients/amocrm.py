@@ -98,6 +98,10 @@ class AmoCrmClient:
             raise
         return (await self._with_phones([found]))[0] if found else None
 
+    async def currency(self) -> str:
+        """Return the currency that prices of leads are in, three letters."""
+        return (await self._service.read("/account", _Account.model_validate)).currency
+
     async def stages(self) -> list[Stage]:
         """Return the stages of all pipelines in their order."""
         found = await self._service.read("/leads/pipelines", _PIPELINES)
@@ -239,6 +243,10 @@ class _Pipeline(BaseModel):
     name: OptionalName = ""
     sort: int = 0
     embedded: Annotated[_OfPipeline, Field(alias="_embedded")] = _OfPipeline()
+
+
+class _Account(BaseModel):
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 
 
 class _Changed(BaseModel):

@@ -92,6 +92,7 @@ async def _analysis_request(db: Database, context: ToolContext, creative: Mappin
         "creative": figures.shown(),
         "transcript": shorten(mask_phones(creative["transcript"]) or "", MAX_ANALYZED_CHARS),
         "currency": ad_account_of(context).currency,
+        **figures.revenue_note,
     }
     prompt = (await read_prompts(db, ANALYST, language=await context.prompt_language()))[ANALYST]
     text = f"<creative>\n{tag_safe_json(shown, is_sorted=True)}\n</creative>"

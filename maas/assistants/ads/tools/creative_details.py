@@ -77,6 +77,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         data = {
             "period": period.shown(),
             "currency": ad_account_of(context).currency,
+            **one.revenue_note,
             "creative": one.shown() | state,
             "ads": [_ad(ad) for ad in ads[:MAX_ADS]],
             "ads_count": len(ads),
@@ -95,6 +96,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         data = {
             "period": period.shown(),
             "currency": ad_account_of(context).currency,
+            **one.revenue_note,
             "total": one.shown(),
             "days": [_day(day, is_video=is_video) for day in days[-arguments.limit :]],
             "days_count": len(days),

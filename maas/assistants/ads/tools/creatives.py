@@ -106,6 +106,7 @@ def _list(period: Period, found: Sequence[CreativeFigures], context: ToolContext
         "period": period.shown(),
         "currency": ad_account_of(context).currency,
         "count": total,
+        **(found[0].revenue_note if found else {}),
         "creatives": [one.shown() for one in found],
         "definitions": NOTES,
     }

@@ -78,7 +78,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "period": period.shown(),
             **counts,
             "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
-            "currency": account.currency,
+            "currency": account.revenue_currency,
             "temperatures": TEMPERATURES,
             "leads": items,
         }
@@ -103,7 +103,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "updated_at": row["updated_at"].astimezone(account.timezone).isoformat(timespec="seconds"),
         }
         named = {one: lead[f"{one}_id"] for one in ("creative", "direction") if lead[f"{one}_id"]}
-        data = {"lead": lead, "currency": account.currency, "temperatures": TEMPERATURES}
+        data = {"lead": lead, "currency": account.revenue_currency, "temperatures": TEMPERATURES}
         return ToolAnswer(data, entities([lead]) | {str(lead[one]): entity_id for one, entity_id in named.items()})
 
     @tool(name="getFunnelStats", domain=DOMAIN, effect="read", needs="data")
@@ -129,7 +129,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "count_all_time": row["leads_all_time"],
             "empty_in_period": row["leads"] == 0 < row["leads_all_time"],
             "revenue": rounded(row["revenue"]),
-            "currency": account.currency,
+            "currency": account.revenue_currency,
             "steps": steps,
             "pipelines": _pipelines(stages, row["leads"]),
             "definitions": _FUNNEL,
@@ -166,7 +166,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "crm_qualification_rate": rounded(rate(count, row["leads"])),
             "crm_qualification_rate_all_time": rounded(rate(count_all_time, row["leads_all_time"])),
             "revenue": rounded(row["revenue"]),
-            "currency": account.currency,
+            "currency": account.revenue_currency,
             "definitions": _QUALITY,
             "qualified_from_stages": [one["name"] for one in stages if one["is_qualifying"]] or SOLD_ONLY,
         }

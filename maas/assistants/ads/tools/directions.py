@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, qcpl, rank, roi, rounded, tier
 from maas.assistants.ads.period import Period
+from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.tools.arguments import (
     DaysArguments,
     DirectionArguments,
@@ -49,12 +49,12 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         directions = directions_of(db, vendors, context)
         period = directions.covered(await period_of(db, arguments, context, "last_7d"))
         rows = await directions.rows()
-        figures, results, has_revenue = await _read(deps, directions, rows, period)
+        figures, results, revenue = await _read(deps, directions, rows, period)
         shown = [(row, figures.get(row["id"], Figures()), results.get(row["id"])) for row in rows]
-        ranked = sorted(shown, key=lambda one: _rank(one[1], one[2], has_revenue))
-        items = [_direction(directions, row, of, result, has_revenue) for row, of, result in ranked[: arguments.limit]]
+        ranked = sorted(shown, key=lambda one: _rank(one[1], one[2], revenue))
+        items = [_direction(directions, row, of, result, revenue) for row, of, result in ranked[: arguments.limit]]
         advice = [f"{one['advice']}: {one['name']} (tier {one['tier']})" for one in items if one["advice"] is not None]
-        data = _head(directions, period) | {"count": len(rows), "directions": items}
+        data = _head(directions, period) | revenue.shown() | {"count": len(rows), "directions": items}
         return ToolAnswer(data, entities(items), advice)
 
     @tool(name="getDirectionDetails", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
@@ -63,19 +63,23 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         directions = directions_of(db, vendors, context)
         period = directions.covered(await period_of(db, arguments, context, "last_7d"))
         row = await directions.find(arguments.direction_id)
-        figures, results, has_revenue = await _read(deps, directions, [row], period)
+        figures, results, revenue = await _read(deps, directions, [row], period)
         adset, creatives = await together(_adset(directions, row), directions.creatives(row, arguments.limit))
-        item = _direction(directions, row, figures.get(row["id"], Figures()), results.get(row["id"]), has_revenue)
+        item = _direction(directions, row, figures.get(row["id"], Figures()), results.get(row["id"]), revenue)
         shown = [
             {"id": str(one["id"]), "name": one["title"], "media_type": one["media_type"], "status": one["status"]}
             for one in creatives
         ]
-        data = _head(directions, period) | {
-            "direction": item | {"key_stage_ids": row["key_stage_ids"]},
-            "facebook_adset": adset,
-            "creatives_count": creatives[0]["total"] if creatives else 0,
-            "creatives": shown,
-        }
+        data = (
+            _head(directions, period)
+            | revenue.shown()
+            | {
+                "direction": item | {"key_stage_ids": row["key_stage_ids"]},
+                "facebook_adset": adset,
+                "creatives_count": creatives[0]["total"] if creatives else 0,
+                "creatives": shown,
+            }
+        )
         return ToolAnswer(data, entities([item, *shown]))
 
     @tool(name="getDirectionMetrics", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
@@ -107,12 +111,12 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
 
 async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Period) -> Any:
-    """The figures, the results by direction, and whether any revenue is known."""
+    """The figures, the results by direction, and how to count revenue."""
     account = directions.account
     return await together(
         directions.figures(rows, period),
         directions.results(period),
-        deps.db.value(queries.ads_has_revenue, account.user_id, account.id),
+        read_revenue(deps.db, account),
     )
 
 
@@ -121,24 +125,24 @@ def _head(directions: Directions, period: Period) -> dict[str, Any]:
     return head | {"definitions": _METRICS}
 
 
-def _values(figures: Figures, results: Row | None, has_revenue: bool) -> tuple[Decimal | None, ...]:
+def _values(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[Decimal | None, ...]:
     """ROI, QCPL and CPL."""
     if figures.spend <= 0:
         return None, None, None
-    revenue = (results["revenue"] if results else Decimal(0)) if has_revenue else None
     engaged = results["engaged"] if results else 0
-    return roi(revenue, figures.spend), qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
+    paid = revenue.of(results["revenue"] if results else None)
+    return roi(paid, figures.spend), qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
 
 
-def _rank(figures: Figures, results: Row | None, has_revenue: bool) -> tuple[tuple[bool, Decimal], ...]:
-    return rank(*_values(figures, results, has_revenue))
+def _rank(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[tuple[bool, Decimal], ...]:
+    return rank(*_values(figures, results, revenue))
 
 
 def _direction(
-    directions: Directions, row: Row, figures: Figures, results: Row | None, has_revenue: bool
+    directions: Directions, row: Row, figures: Figures, results: Row | None, revenue: Revenue
 ) -> dict[str, Any]:
     currency = directions.ad_account.currency
-    roi_value, qcpl_value, cpl_value = _values(figures, results, has_revenue)
+    roi_value, qcpl_value, cpl_value = _values(figures, results, revenue)
     is_comparable = row["target_cpl_currency"] == currency
     return {
         "id": str(row["id"]),
@@ -150,7 +154,7 @@ def _direction(
         "local_leads": results["leads"] if results else 0,
         "qualified_leads_engaged": results["engaged"] if results else 0,
         "qualified_leads_crm": results["qualified"] if results else 0,
-        "revenue": (rounded(results["revenue"]) if results else 0.0) if has_revenue else None,
+        "revenue": rounded(revenue.of(results["revenue"] if results else None)),
         "roi": rounded(roi_value),
         "qcpl": rounded(qcpl_value),
         **versus_target(cpl_value, row["target_cpl"], row["target_cpl_currency"], currency),

@@ -14,6 +14,7 @@ from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.ad_tree import sums_of, together, tree_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
 from maas.assistants.ads.period import Period
+from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.tools.arguments import ListArguments, entities, period_of, versus_target
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
@@ -39,7 +40,7 @@ _METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What became of the leads that came in a period. `revenue` is None where no revenue was ever recorded."""
+    """What became of the leads that came in a period. `revenue` is None where it is unknown."""
 
     leads: int = 0
     engaged: int = 0
@@ -140,9 +141,9 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             tree = tree_of(db, vendors, context)
             of_ads = sums_of(await tree.insights("ad", period))
             of_creatives = await tree.creatives_of(of_ads)
-        creatives, has_revenue, rows = await together(
+        creatives, revenue, rows = await together(
             db.rows(queries.ads_creatives, *owner),
-            db.value(queries.ads_has_revenue, account.user_id, account.id),
+            read_revenue(db, account),
             db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end),
         )
         figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
@@ -152,8 +153,8 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         else:
             for row in await db.rows(queries.ads_creative_figures, *owner, period.first, period.last):
                 figures[row["creative_id"]] = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
-        results = {row["creative_id"]: _results(row, has_revenue) for row in rows}
-        nothing = Results(revenue=Decimal(0) if has_revenue else None)
+        results = {row["creative_id"]: _results(row, revenue) for row in rows}
+        nothing = Results(revenue=revenue.of(None))
         known = {row["id"] for row in creatives}
         found = [
             Return(row, figures[row["id"]], results.get(row["id"], nothing), ad_account.currency)
@@ -170,8 +171,8 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "currency": ad_account.currency,
             "source": "facebook" if is_live else "stored",
             "definitions": _METRICS,
+            **revenue.shown(),
             "count": len(found),
-            "creatives": items,
             "total": _total(sum((one.figures for one in found), unmapped), advertised, advertised + other),
             "without_creative": {"spend": rounded(unmapped.spend), "facebook_leads": unmapped.leads, **other.shown()},
         }
@@ -180,16 +181,15 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
                 f"{other.leads} leads and their revenue: which advertisement they came from, if any, is not known; "
                 "crm_qualification_rate counts them"
             )
-        if not has_revenue:
-            data["no_revenue"] = "no lead of this account has a revenue: ROI is unknown"
+        data["creatives"] = items
         advice = [one.recommendation() for one in found[: arguments.limit]]
         return ToolAnswer(data, entities(items), [one for one in advice if one is not None])
 
     return [get_roi_report]
 
 
-def _results(row: queries.AdsCreativeResultsRow, has_revenue: bool) -> Results:
-    return Results(row["leads"], row["engaged"], row["qualified"], row["revenue"] if has_revenue else None)
+def _results(row: queries.AdsCreativeResultsRow, revenue: Revenue) -> Results:
+    return Results(row["leads"], row["engaged"], row["qualified"], revenue.of(row["revenue"]))
 
 
 def _total(figures: Figures, results: Results, everyone: Results) -> dict[str, Any]:

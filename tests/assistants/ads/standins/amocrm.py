@@ -1,9 +1,9 @@
 """A stand-in for amoCRM: leads with contacts, pipelines, pages of at most 250, problem+json errors.
 
-State: `tokens`, a list; `leads` {id: {name, price, status_id, pipeline_id, created_at, updated_at, contact_id, utm}};
-`contacts` {id: {name, phone}}; `pipelines` {id: {name, sort, statuses: {id: {name, sort}}}}; `max_page`, at most 250;
-`is_endless`: every page has a next one. Times are seconds since 1970; a change takes `now`, or the
-time of this machine.
+State: `tokens`, a list; `leads` {id: {name, price, status_id, pipeline_id, created_at, updated_at, contact_id, utm}},
+utm {utm_content: value}; `contacts` {id: {name, phone}}; `pipelines` {id: {name, sort, statuses: {id: {name, sort}}}};
+`currency`, by default USD; `max_page`, at most 250; `is_endless`: every page has a next one. Times are seconds since
+1970; a change takes `now`, or the time of this machine.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def shown(state: Json, lead_id: str, request: Request) -> Json:
     stored = state["leads"][lead_id]
     whole: Json = {"price": 0, "is_deleted": False, "custom_fields_values": None, "closed_at": None} | stored
     contact = whole.pop("contact_id", None)
-    if utm := whole.pop("utm", None):  # {utm_content: value}
+    if utm := whole.pop("utm", None):
         kind = {"field_id": 7, "field_type": "tracking_data"}
         whole["custom_fields_values"] = [
             kind | {"field_name": name, "field_code": name.upper(), "values": [{"value": value}]}
@@ -156,6 +156,11 @@ async def contacts(request: Request) -> Response:
     return listed(request, "contacts", rows)
 
 
+async def account(request: Request) -> Response:
+    stored = {"id": 1, "name": "Кухни", "subdomain": "kitchens", "country": "KZ", "currency_symbol": "$"}
+    return JSONResponse(stored | {"currency": state_of(request).get("currency", "USD")}, media_type=HAL)
+
+
 async def pipelines(request: Request) -> Response:
     rows = []
     for pipeline_id, stored in state_of(request).get("pipelines", {}).items():
@@ -180,6 +185,7 @@ def make(fixture: Json) -> StandIn:
         Route("/api/v4/leads/pipelines", pipelines, methods=["GET"]),
         Route("/api/v4/leads/{id:int}", lead, methods=["GET"]),
         Route("/api/v4/leads/{id:int}", change, methods=["PATCH"]),
+        Route("/api/v4/account", account, methods=["GET"]),
         Route("/api/v4/contacts", contacts, methods=["GET"]),
     ]
     return StandIn([*routes], refuse, fixture, {Refused: on_refused})

@@ -1,7 +1,7 @@
 -- name: ads_account  -- $1 user, $2 an id of a user account or an ad account, or act_...; null: the default.
 -- No row if it is not the user's
 select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name as ad_account_name, a.currency,
-  a.timezone, c.base_url as crm_url, w.instance,
+  a.timezone, c.base_url as crm_url, c.currency as crm_currency, c.rate, c.rate_currency, c.rated_on, w.instance,
   exists (
     select from maas.maas_secret_times(array[$1::uuid]) s
     where s.name = 'facebook_' || substr(a.fb_id, 5)) as has_facebook_token,

@@ -40,6 +40,10 @@ where (h.impressions, h.clicks, h.spend, h.leads, h.video_views, h.p25, h.p50, h
   excluded.impressions, excluded.clicks, excluded.spend, excluded.leads, excluded.video_views, excluded.p25,
   excluded.p50, excluded.p75, excluded.p95);
 
+-- name: ads_keep_crm_currency  -- $1 user, $2 user account, $3 currency
+update maas.crm_integration set currency = $3
+where user_id = $1 and user_account_id = $2 and currency is distinct from $3;
+
 -- name: ads_crm_synced_to  -- $1 user, $2 user account: leads changed before are stored
 select synced_to from maas.crm_integration where user_id = $1 and user_account_id = $2;
 
@@ -84,7 +88,7 @@ where (l.name, l.phone, l.pipeline_id, l.stage_id, l.revenue, l.utm_marks) is di
   or excluded.is_qualified and not l.is_qualified;
 
 -- name: ads_keep_chat_leads  -- $1 user, $2 user account: a lead for each person who wrote because of an ad and
--- is no lead yet; without a number it could not be told from one of the CRM
+-- is no lead yet; without a number it may be one of the CRM
 insert into maas.leads (user_id, user_account_id, source_ad_fb_id, phone, name, created_at)
 select distinct on (c.number) c.user_id, c.user_account_id, c.source_ad_fb_id, '+' || c.number, c.name, (
     select min(m.sent_at) from maas.whatsapp_messages m

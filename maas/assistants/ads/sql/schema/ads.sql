@@ -1,7 +1,7 @@
 -- Advertising: accounts, campaigns, creatives, leads and dialogues of a user's business.
 --
 -- What belongs to an account refers to it by (id, user_id), so no row can name the account of another user. Money is in
--- the currency of the ad account, budgets are in its minor units, as the Marketing API has them; a day is a day of the
+-- the currency of the ad account, but revenue in that of the CRM; budgets are in its minor units, as the Marketing API has them; a day is a day of the
 -- account's time zone. Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the
 -- user account without hyphens.
 
@@ -261,12 +261,19 @@ create table maas.crm_integration (
   user_account_id uuid primary key,
   user_id uuid not null,
   base_url text not null check (base_url ~ '^https?://'),
+  currency text check (currency ~ '^[A-Z]{3}$'),
+  rate numeric check (rate > 0),
+  rate_currency text check (rate_currency ~ '^[A-Z]{3}$'),
+  rated_on date,
   synced_to timestamptz,
   created_at timestamptz not null default now(),
-  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
+  check (num_nulls(rate, rate_currency, rated_on) in (0, 3))
 );
 comment on table maas.crm_integration is
   'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
+comment on column maas.crm_integration.currency is 'What the prices of leads are in; null: not read yet';
+comment on column maas.crm_integration.rate is 'What one unit of currency was in rate_currency on the day rated_on';
 comment on column maas.crm_integration.synced_to is 'Leads changed before are in the table leads';
 
 create table maas.crm_stages (
@@ -341,7 +348,8 @@ comment on column maas.leads.reached_key_stage is 'The lead was in a key stage o
 comment on column maas.leads.messages_in is 'Messages that the lead wrote in its dialogues; kept by triggers';
 comment on column maas.leads.is_engaged is
   'Qualified by deeds: two or more messages of the lead, stored or counted by an analysis, or a key stage';
-comment on column maas.leads.revenue is 'In the currency of the ad account';
+comment on column maas.leads.revenue is
+  'In the currency of crm_integration, in that of the ad account where there is none';
 create unique index idx_leads_fb on maas.leads (user_account_id, fb_lead_id);
 create unique index idx_leads_crm on maas.leads (user_account_id, crm_lead_id);
 create index idx_leads_period on maas.leads (user_account_id, created_at)
@@ -384,7 +392,7 @@ comment on column maas.whatsapp_chats.id is 'What models know a dialogue by, bec
 comment on column maas.whatsapp_chats.lead_id is
   'The lead that the messages name, else the newest lead with the phone number of the dialogue';
 comment on column maas.whatsapp_chats.number is
-  'The phone number, which a jid of the kind lid does not hold; null: WhatsApp has not told it';
+  'The phone number, which a jid of the kind lid does not hold; null: unknown';
 comment on column maas.whatsapp_chats.source_ad_fb_id is
   'The first ad of Facebook that the person tapped to write, by its id there';
 comment on column maas.whatsapp_chats.synced_to is 'The newest message that was read from the Evolution API';

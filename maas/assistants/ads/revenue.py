@@ -1,0 +1,45 @@
+"""What leads paid, in the currency of the ad account: revenue and spend of different currencies are never added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from maas.assistants.ads import queries
+from maas.assistants.ads.account import Account
+from shared.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Revenue:
+    """How revenue of the CRM becomes money of the ad account.
+
+    `factor` is None where that is unknown: no lead has ever paid, or the currencies differ and no rate is set.
+    """
+
+    factor: Decimal | None
+    note: str | None = None
+
+    def of(self, amount: Decimal | None) -> Decimal | None:
+        """An amount of the CRM in the ad account's currency, None where that is unknown."""
+        return None if self.factor is None else (amount or Decimal(0)) * self.factor
+
+    def shown(self) -> dict[str, str]:
+        """What a result says of it."""
+        return {} if self.note is None else {"revenue_note": self.note}
+
+
+async def read_revenue(db: Database, account: Account) -> Revenue:
+    """How to count what the leads of an account paid."""
+    if not await db.value(queries.ads_has_revenue, account.user_id, account.id):
+        return Revenue(None, "no lead of this account has a revenue: ROI is unknown")
+    own, paid, rate = account.currency, account.crm_currency, account.rate
+    if own is None or paid in (None, own):
+        return Revenue(Decimal(1))
+    if rate is None or rate.currency != own:
+        return Revenue(
+            None,
+            f"leads pay in {paid} and ads cost {own}: without a rate revenue and ROI are left out; an operator sets "
+            "it: maas ads rate",
+        )
+    return Revenue(rate.value, f"revenue is converted from {paid}: 1 {paid} = {rate.value:f} {own}, rate of {rate.day}")
