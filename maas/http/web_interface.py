@@ -95,8 +95,8 @@ def content_policy(settings: Settings) -> str:
     """The page runs its own scripts only, and asks only this server, or the one that signs people in."""
     servers = " ".join(filter(None, ("'self'", settings.page.supabase_url)))
     return (
-        "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; "
-        f"img-src 'self' data: blob:; font-src 'self' data:; connect-src {servers}; manifest-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        f"img-src 'self' data: blob:; connect-src {servers}; manifest-src 'self'; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
 

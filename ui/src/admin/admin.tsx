@@ -1,9 +1,8 @@
 // The pages of administrators.
 
-import { lazy, Suspense } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 
-import { Empty, Skeleton } from "../parts/notice";
+import { Empty } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { AuditPage } from "./audit";
@@ -13,26 +12,14 @@ import { DocumentsPage } from "./documents";
 import { InventoryPage } from "./inventory";
 import { KeysPage } from "./keys";
 import { MemoriesPage } from "./memories";
+import { PAGES, placeOfPage } from "./pages";
+import { PromptPage } from "./prompt";
 import { PromptsPage } from "./prompts";
 import { AdminRunPage } from "./run";
 import { RunsPage } from "./runs";
 import { SpendingPage } from "./spending";
 import { UserPage } from "./user";
 import { UsersPage } from "./users";
-
-const PromptPage = lazy(() => import("./prompt")); // it brings the editor
-const PAGES = [
-  "dashboard",
-  "runs",
-  "users",
-  "spending",
-  "prompts",
-  "memories",
-  "documents",
-  "inventory",
-  "keys",
-  "audit",
-] as const;
 
 export default function AdminPage() {
   const { isAdmin } = useUser();
@@ -42,7 +29,7 @@ export default function AdminPage() {
     <div className="flex h-full flex-col">
       <nav aria-label={say("nav.admin")} className="scrolls flex shrink-0 gap-1 border-b border-line p-2">
         {PAGES.map((page) => {
-          const path = page === "dashboard" ? "/admin" : `/admin/${page}`;
+          const path = placeOfPage(page);
           const isHere = page === "dashboard" ? place === path : place.startsWith(path);
           return (
             <Link
@@ -66,11 +53,7 @@ export default function AdminPage() {
         <Route path="/admin/spending" component={SpendingPage} />
         <Route path="/admin/inventory" component={InventoryPage} />
         <Route path="/admin/prompts" component={PromptsPage} />
-        <Route path="/admin/prompts/:role">
-          <Suspense fallback={<Skeleton lines={6} />}>
-            <PromptPage />
-          </Suspense>
-        </Route>
+        <Route path="/admin/prompts/:role" component={PromptPage} />
         <Route path="/admin/memories" component={MemoriesPage} />
         <Route path="/admin/users" component={UsersPage} />
         <Route path="/admin/keys" component={KeysPage} />

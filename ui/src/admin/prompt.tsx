@@ -16,15 +16,16 @@ import { ErrorNotice, Skeleton } from "../parts/notice";
 import { useUnsaved } from "../parts/unsaved";
 import { visible } from "../parts/visible";
 import { formatDate, say } from "../texts";
-import { Editor } from "./editor";
+import { Difference } from "./difference";
 import { wholeId } from "./filters";
 import { Sheet } from "./sheet";
 
+const MAX_CHARS = 100_000;
 const VARIABLE = /\{([a-z_]{1,50})\}/g;
 
 const pathOf = (role: string) => `/v1/admin/prompts/${encodeURIComponent(role)}` as const;
 
-export default function PromptPage() {
+export function PromptPage() {
   const role = decodeURIComponent(useParams<{ role: string }>().role);
   const path = pathOf(role);
   const prompt = useQuery({ queryKey: keys.prompt(role), queryFn: ({ signal }) => get(path, {}, signal) });
@@ -46,7 +47,6 @@ export default function PromptPage() {
 function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVersion[] }) {
   const queries = useQueryClient();
   const [text, setText] = useState(prompt.text);
-  const [revision, setRevision] = useState(0);
   const [isActive, setActive] = useState(prompt.is_active);
   const [compared, setCompared] = useState<number | null>(null);
   const others = versions.filter((version) => version.version !== prompt.version);
@@ -82,14 +82,7 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
           </select>
         </label>
         {original !== null && compared !== prompt.version && (
-          <button
-            type="button"
-            className="button"
-            onClick={() => {
-              setText(original);
-              setRevision(revision + 1);
-            }}
-          >
+          <button type="button" className="button" onClick={() => setText(original)}>
             {say("admin.restore")}
           </button>
         )}
@@ -123,7 +116,17 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
         <ErrorNotice error={save.error} />
       )}
       <Variables text={text} known={prompt.variables} />
-      <Editor value={text} revision={revision} original={original} label={prompt.role} onChange={setText} />
+      <div className={original === null ? "" : "grid gap-4 lg:grid-cols-2"}>
+        <textarea
+          aria-label={prompt.role}
+          className="h-[60dvh] min-h-64 w-full font-mono text-small"
+          spellCheck={false}
+          maxLength={MAX_CHARS}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {original !== null && <Difference before={original} after={text} />}
+      </div>
       <Trial role={prompt.role} text={text} />
     </>
   );

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
+import { PAGES, placeOfPage } from "../admin/pages";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
 import { Dialog } from "../parts/dialog";
@@ -29,14 +30,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const entries = useMemo(() => {
     const pages: [string, string][] = [
       ["/", say("nav.new")],
+      ["/actions", say("action.inbox")],
       ["/history", say("nav.history")],
       ["/memory", say("nav.memory")],
       ["/profile", say("nav.profile")],
     ];
     if (isAdmin) {
-      pages.push(["/admin", say("nav.admin")]);
-      for (const page of ["runs", "prompts", "memories", "users", "keys", "audit"] as const)
-        pages.push([`/admin/${page}`, `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
+      for (const page of PAGES) pages.push([placeOfPage(page), `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
     }
     for (const one of assistants.data?.results ?? [])
       pages.push([`/?assistant=${encodeURIComponent(one.name)}`, `${say("nav.new")}: ${one.title ?? one.name}`]);

@@ -1,0 +1,18 @@
+// The pages of administrators, in their order.
+
+export const PAGES = [
+  "dashboard",
+  "runs",
+  "users",
+  "spending",
+  "prompts",
+  "memories",
+  "documents",
+  "inventory",
+  "keys",
+  "audit",
+] as const;
+
+export function placeOfPage(page: (typeof PAGES)[number]): string {
+  return page === "dashboard" ? "/admin" : `/admin/${page}`;
+}

@@ -1,0 +1,108 @@
+// The editor of prompts: what differs, what somebody else has saved, an earlier text, a try.
+
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Route, Router } from "wouter";
+import { memoryLocation } from "wouter/memory-location";
+
+import { diffOf } from "../src/admin/difference";
+import { PromptPage } from "../src/admin/prompt";
+import { chooseLanguage } from "../src/texts";
+import { type Asked, serve } from "./server";
+
+const RUN = "00000000-0000-4000-8000-00000000000a";
+const version = (number: number, text: string) => ({
+  version: number,
+  text,
+  is_active: true,
+  valid_from: "2026-01-01T00:00:00Z",
+  changed_by: "root",
+});
+
+let asked: Asked[];
+beforeEach(() => {
+  chooseLanguage("en");
+  asked = serve(({ path, method }) => {
+    if (method === "PUT") return { status: 409, body: { error: { code: "conflict", message: "eve has saved 3" } } };
+    if (method === "POST") return { body: { request_id: "trial" } };
+    if (path.endsWith("/events")) return { chunks: ['id: 1\nevent: done\ndata: {"final_answer": "Kinder."}\n\n'] };
+    if (path.endsWith("/history"))
+      return { body: { results: [version(2, "Be kind.\nBe brief."), version(1, "Be kind.")] } };
+    if (path.startsWith("/v1/runs")) return { body: { final_answer: "As it was." } };
+    return { body: { role: "Mentor", ...version(2, "Be kind.\nBe brief."), variables: ["query"], updated_at: "" } };
+  });
+  const { hook } = memoryLocation({ path: "/admin/prompts/Mentor" });
+  render(
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <Router hook={hook}>
+        <Route path="/admin/prompts/:role" component={PromptPage} />
+      </Router>
+    </QueryClientProvider>,
+  );
+});
+afterEach(() => {
+  cleanup();
+  chooseLanguage(null);
+  vi.useRealTimers();
+});
+
+const editor = () => screen.findByRole<HTMLTextAreaElement>("textbox", { name: "Mentor" });
+
+test("an earlier version is compared with what is written, and used", async () => {
+  const text = await editor();
+  await screen.findByRole("option", { name: /^1 / });
+  fireEvent.change(screen.getByLabelText("Compare with"), { target: { value: "1" } });
+  const difference = () => screen.getByRole("region", { name: "Difference" });
+  expect(difference().querySelector("ins")!.textContent).toBe("+ Be brief.");
+  fireEvent.change(text, { target: { value: "Be kind.\nBe {query}." } });
+  expect(difference().querySelector("ins")!.textContent).toBe("+ Be {query}.");
+  fireEvent.click(screen.getByRole("button", { name: "Use this text" }));
+  expect(text.value).toBe("Be kind.");
+  expect(screen.getByText("No difference.")).toBeTruthy();
+});
+
+test("what somebody else has saved meanwhile is said, and what is written stays", async () => {
+  const text = await editor();
+  fireEvent.change(text, { target: { value: "Mine {nobody}" } });
+  expect(screen.getByText("Unknown variables: nobody")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect((await screen.findByText(/eve has saved 3/)).textContent).toContain("Somebody else has saved");
+  expect(text.value).toBe("Mine {nobody}");
+  expect(asked.find(({ method }) => method === "PUT")!.body).toEqual({
+    text: "Mine {nobody}",
+    is_active: true,
+    version: 2,
+  });
+});
+
+test("a recorded request is answered with what is written, beside what was answered then", async () => {
+  fireEvent.change(await editor(), { target: { value: "Be kinder." } });
+  fireEvent.change(screen.getByLabelText("Its id"), { target: { value: RUN } });
+  await screen.findByText("As it was.");
+  fireEvent.click(screen.getByRole("button", { name: "Try" }));
+  await screen.findByText("Kinder.");
+  await waitFor(() =>
+    expect(asked.find(({ method }) => method === "POST")!.body).toEqual({ run_id: RUN, text: "Be kinder." }),
+  );
+});
+
+test("lines far from a change are folded, and a last line without an end is no change", () => {
+  const lines = Array.from({ length: 10 }, (_, n) => `line ${n}`);
+  expect(diffOf(lines.join("\n"), [...lines, "new"].join("\n")).map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+    "folded 7",
+    "same line 7",
+    "same line 8",
+    "same line 9",
+    "added new",
+  ]);
+  expect(diffOf("", "a")).toEqual([{ kind: "added", text: "a" }]);
+  expect(diffOf("a\n", "a")).toEqual([{ kind: "same", text: "a" }]);
+});
+
+test("texts that have nothing in common are compared within a moment", () => {
+  const text = (word: string) => Array.from({ length: 10_000 }, (_, n) => `${word} ${n}`).join("\n");
+  const began = performance.now();
+  expect(diffOf(text("old"), text("new"))).toHaveLength(20_000);
+  expect(performance.now() - began).toBeLessThan(5000);
+});
