@@ -19,6 +19,7 @@ from tests.stack import Stack
 
 PLACES = (
     "",
+    "actions",
     "history",
     "memory",
     "profile",
@@ -28,6 +29,10 @@ PLACES = (
     "admin/prompts/FinalResponder",
     "admin/memories",
     "admin/users",
+    f"admin/users/{LOCAL_USER}",
+    "admin/spending",
+    "admin/inventory",
+    "admin/documents",
     "admin/keys",
     "admin/audit",
 )

@@ -283,6 +283,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "retry_run": (ROUTE, "run"),
     "run": (ROUTE, "run; images of its user"),
     "run_state": (ROUTE, "run"),
+    "run_states": (ROUTE, "run, or conversation: runs of its messages; images of their users"),
+    "run_of_key": (USER, "of the caller in $1, who compares the user"),
     "executed_actions": (ROUTE, "run: those that were read before; actions of their users"),
     "run_trace": (ROUTE, "run; memories of its user"),
     "completion": (ROUTE, "run: one that the caller has just made"),
