@@ -142,6 +142,12 @@ test("requests have what they took and cost, and are filtered by error code in t
   expect(paths()).toContain("/v1/admin/runs?error_code=timeout&limit=50");
 });
 
+test("a part of an id lists nobody's requests, instead of everybody's", async () => {
+  visit("/admin/runs?user=0000");
+  await screen.findByText(/Enter the whole id/);
+  expect(paths().filter((path) => path.startsWith("/v1/admin/runs"))).toEqual([]);
+});
+
 test("a request of somebody else says whose words it holds, and is tried again when asked twice", async () => {
   visit("/admin/runs/r1");
   await screen.findByText("Where is Comet?");

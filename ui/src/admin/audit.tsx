@@ -3,25 +3,30 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
-import { Filter, useFilters, wholeId } from "./filters";
+import { Filter, isPart, UserFilter, useFilters, wholeId } from "./filters";
 import { Sheet, Table } from "./sheet";
 
 export function AuditPage() {
   const [filters, setFilter] = useFilters(["user", "action"]);
-  const list = useMore("audit", "/v1/admin/audit", {
-    user_id: wholeId(filters.user),
-    action: filters.action.trim(),
-    limit: 50,
-  });
+  const list = useMore(
+    "audit",
+    "/v1/admin/audit",
+    {
+      user_id: wholeId(filters.user),
+      action: filters.action.trim(),
+      limit: 50,
+    },
+    !isPart(filters.user),
+  );
   const entries = unique(list.items, (entry) => String(entry.id));
   return (
     <Sheet title={say("admin.audit")}>
       <div className="flex flex-wrap gap-3">
-        <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
+        <UserFilter value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("admin.action")} value={filters.action} onChange={(value) => setFilter("action", value)} />
       </div>
       <ErrorNotice error={list.error} />
-      {list.isPending && <Skeleton lines={6} />}
+      {list.isLoading && <Skeleton lines={6} />}
       {list.isSuccess && !entries.length && <Empty>{say("app.empty")}</Empty>}
       {entries.length > 0 && (
         <Table

@@ -3,6 +3,8 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 
+import { say } from "../texts";
+
 const PAUSE_MS = 300;
 
 export function useFilters<Name extends string>(
@@ -89,6 +91,25 @@ export function dayToTime(day: string, isEnd = false): string | null {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The filter of a user by id, which says so while it is not a whole one. */
+export function UserFilter({ value, onChange }: Pick<FilterProps, "value" | "onChange">) {
+  return (
+    <div className="flex flex-col">
+      <Filter label={say("admin.user")} value={value} onChange={onChange} />
+      {isPart(value) && (
+        <span role="status" className="text-small text-warn">
+          {say("admin.wholeId")}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Whether a text is not empty and no id: a list by it would be one of all users. */
+export function isPart(text: string): boolean {
+  return text.trim() !== "" && wholeId(text) === null;
+}
 
 /** An id that is whole; null while it is being typed. */
 export function wholeId(text: string): string | null {

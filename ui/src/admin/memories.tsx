@@ -3,24 +3,29 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say, sayOr } from "../texts";
-import { Filter, useFilters, wholeId } from "./filters";
+import { Filter, isPart, UserFilter, useFilters, wholeId } from "./filters";
 import { Sheet, Table } from "./sheet";
 
 const PAGE = 50;
 
 export function MemoriesPage() {
   const [filters, setFilter] = useFilters(["user", "tag", "level"]);
-  const list = useMore("storedMemories", "/v1/admin/memories", {
-    user_id: wholeId(filters.user),
-    tag: filters.tag.trim(),
-    level: filters.level,
-    limit: PAGE,
-  });
+  const list = useMore(
+    "storedMemories",
+    "/v1/admin/memories",
+    {
+      user_id: wholeId(filters.user),
+      tag: filters.tag.trim(),
+      level: filters.level,
+      limit: PAGE,
+    },
+    !isPart(filters.user),
+  );
   const memories = unique(list.items, (memory) => memory.id);
   return (
     <Sheet title={say("admin.memories")} note={say("trace.audited")}>
       <div className="flex flex-wrap gap-3">
-        <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
+        <UserFilter value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("admin.tag")} value={filters.tag} onChange={(value) => setFilter("tag", value)} />
         <Filter
           label={say("admin.level")}
@@ -31,7 +36,7 @@ export function MemoriesPage() {
         />
       </div>
       <ErrorNotice error={list.error} />
-      {list.isPending && <Skeleton lines={8} />}
+      {list.isLoading && <Skeleton lines={8} />}
       {list.isSuccess && !memories.length && <Empty>{say("app.empty")}</Empty>}
       {memories.length > 0 && (
         <Table

@@ -2,7 +2,7 @@ import { useAssistants } from "../pages/chat";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
 import { say } from "../texts";
-import { dayToTime, Filter, useFilters, wholeId } from "./filters";
+import { dayToTime, Filter, isPart, UserFilter, useFilters, wholeId } from "./filters";
 import { RunsTable } from "./runs_table";
 import { Sheet } from "./sheet";
 
@@ -13,17 +13,22 @@ const PAGE = 50;
 export function RunsPage() {
   const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "error", "q", "from", "to"]);
   const assistants = useAssistants();
-  const list = useMore("runs", "/v1/admin/runs", {
-    status: filters.status,
-    kind: filters.kind,
-    assistant: filters.assistant,
-    user_id: wholeId(filters.user),
-    error_code: filters.error.trim(),
-    q: filters.q.trim(),
-    from: dayToTime(filters.from),
-    to: dayToTime(filters.to, true),
-    limit: PAGE,
-  });
+  const list = useMore(
+    "runs",
+    "/v1/admin/runs",
+    {
+      status: filters.status,
+      kind: filters.kind,
+      assistant: filters.assistant,
+      user_id: wholeId(filters.user),
+      error_code: filters.error.trim(),
+      q: filters.q.trim(),
+      from: dayToTime(filters.from),
+      to: dayToTime(filters.to, true),
+      limit: PAGE,
+    },
+    !isPart(filters.user),
+  );
   const runs = unique(list.items, (run) => run.request_id);
   return (
     <Sheet title={say("admin.runs")} note={say("trace.audited")}>
@@ -49,7 +54,7 @@ export function RunsPage() {
           all={say("app.all")}
           onChange={(value) => setFilter("assistant", value)}
         />
-        <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
+        <UserFilter value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("admin.errorCode")} value={filters.error} onChange={(value) => setFilter("error", value)} />
         <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
         <Filter
@@ -61,7 +66,7 @@ export function RunsPage() {
         <Filter label={say("app.to")} type="date" value={filters.to} onChange={(value) => setFilter("to", value)} />
       </div>
       <ErrorNotice error={list.error} />
-      {list.isPending && <Skeleton lines={8} />}
+      {list.isLoading && <Skeleton lines={8} />}
       {list.isSuccess && !runs.length && <Empty>{say("history.none")}</Empty>}
       {runs.length > 0 && <RunsTable runs={runs} />}
       <div ref={list.mark} className="h-8" />

@@ -364,6 +364,7 @@ export const en = {
   "admin.kind": "Kind",
   "admin.assistant": "Assistant",
   "admin.user": "User",
+  "admin.wholeId": "Enter the whole id; find it by name under Users.",
   "admin.created": "Created",
   "admin.request": "Request",
   "admin.role": "Role",

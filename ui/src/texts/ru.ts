@@ -365,6 +365,7 @@ export const ru: Record<Key, string> = {
   "admin.kind": "Вид",
   "admin.assistant": "Ассистент",
   "admin.user": "Пользователь",
+  "admin.wholeId": "Введите id целиком; по имени он находится в разделе «Пользователи».",
   "admin.created": "Создан",
   "admin.request": "Запрос",
   "admin.role": "Роль",
