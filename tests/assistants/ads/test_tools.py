@@ -37,7 +37,7 @@ WRITES = {"resumeCampaign", "resumeAdSet", "resumeDirection", "updateDirectionTa
 
 
 def test_the_tools_are_those_of_the_catalogue(bare: Shop) -> None:
-    tools = {one.name: one for one in bare.tools}
+    tools = {one.name: one for one in bare.tools if one.domain in ("ads", "crm")}
     assert {name for name, one in tools.items() if one.domain == "ads"} == set(ADS)
     assert {name for name, one in tools.items() if one.domain == "crm"} == set(CRM)
     assert {name for name, one in tools.items() if one.effect == "dangerous"} == DANGEROUS

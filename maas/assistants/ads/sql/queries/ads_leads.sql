@@ -125,7 +125,8 @@ where u.user_id = $1 and u.id = $2 and (l.id = $4::uuid or l.crm_lead_id = $3 or
 order by l.id = $4::uuid desc nulls last, l.crm_lead_id = $3 desc nulls last limit 1;
 
 -- name: ads_stages  -- $1 user, $2 user account: the stages of the CRM
-select pipeline_id, stage_id, pipeline_name, name, is_qualifying from maas.crm_stages where user_id = $1 and user_account_id = $2
+select pipeline_id, stage_id, pipeline_name, name, is_qualifying from maas.crm_stages
+where user_id = $1 and user_account_id = $2
 order by pipeline_name, pipeline_id, place, stage_id;
 
 -- name: ads_keep_stages  -- $1 user, $2 user account, $3 stages: pipeline_id, stage_id, pipeline_name, name, place

@@ -14,8 +14,8 @@ with changed as (
   returning 1)
 select count(*)::int as leads from changed;
 
--- name: ads_set_rate  -- $1 user, $2 user account, $3 what a unit of the CRM's currency is, $4 in which currency, $5 day;
--- no row without a CRM
+-- name: ads_set_rate  -- $1 user, $2 user account, $3 what a unit of the CRM's currency is, $4 in which currency,
+-- $5 day; no row without a CRM
 update maas.crm_integration set rate = $3, rate_currency = $4, rated_on = coalesce($5, maas.maas_now()::date)
 where user_id = $1 and user_account_id = $2 returning currency, rated_on;
 

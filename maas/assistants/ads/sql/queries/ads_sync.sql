@@ -68,7 +68,8 @@ insert into maas.leads as l (
   user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
   utm_marks, reached_key_stage, created_at)
 select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id,
-  r.revenue, coalesce(maas.maas_is_qualifying(u.id, r.pipeline_id, r.stage_id), false), coalesce(r.utm_marks, '{}'), exists (
+  r.revenue, coalesce(maas.maas_is_qualifying(u.id, r.pipeline_id, r.stage_id), false),
+  coalesce(r.utm_marks, '{}'), exists (
     select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
 from maas.user_accounts u
   cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, pipeline_id text,
@@ -76,7 +77,8 @@ from maas.user_accounts u
 where u.user_id = $1 and u.id = $2 order by r.crm_lead_id
 on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name),
   phone = coalesce(excluded.phone, l.phone), pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,
-  revenue = excluded.revenue, utm_marks = excluded.utm_marks, is_qualified = l.is_qualified or excluded.is_qualified, updated_at = now(),
+  revenue = excluded.revenue, utm_marks = excluded.utm_marks, is_qualified = l.is_qualified or excluded.is_qualified,
+  updated_at = now(),
   reached_key_stage = l.reached_key_stage or exists (
     select from maas.directions d
     where d.user_account_id = l.user_account_id and excluded.stage_id = any(d.key_stage_ids)
@@ -106,7 +108,8 @@ from (
     select c.lead_id, c.source_ad_fb_id as fb_id, 1 as place from maas.whatsapp_chats c
     where c.user_account_id = $2 and c.lead_id is not null and c.source_ad_fb_id is not null
     union all
-    select k.id, case when count(distinct a.fb_id) = 1 then min(a.fb_id) end, case when a.fb_id = m.mark then 2 else 3 end
+    select k.id, case when count(distinct a.fb_id) = 1 then min(a.fb_id) end,
+      case when a.fb_id = m.mark then 2 else 3 end
     from maas.leads k cross join unnest(k.utm_marks) m(mark)
       join maas.ad_accounts x on x.user_account_id = $2
       join maas.campaigns p on p.ad_account_id = x.id

@@ -1,8 +1,8 @@
 -- Advertising: accounts, campaigns, creatives, leads and dialogues of a user's business.
 --
 -- What belongs to an account refers to it by (id, user_id), so no row can name the account of another user. Money is in
--- the currency of the ad account, but revenue in that of the CRM; budgets are in its minor units, as the Marketing API has them; a day is a day of the
--- account's time zone. Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the
+-- the currency of the ad account, but revenue in that of the CRM; budgets are in its minor units, as the Marketing API
+-- has them; a day is a day of the account's time zone. Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the
 -- user account without hyphens.
 
 create table maas.user_accounts (
