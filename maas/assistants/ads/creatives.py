@@ -13,20 +13,18 @@ from maas.assistants.ads.metrics import (
     DEFINITIONS,
     Figures,
     Tier,
-    compare_to_target,
     cpl,
     qcpl,
     rank,
     rate,
     roi,
     rounded,
-    tier,
 )
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.references import the_one
 from maas.assistants.ads.revenue import Revenue, read_revenue
-from maas.assistants.ads.tools.arguments import versus_target
+from maas.assistants.ads.tools.arguments import judge, versus_targets
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
@@ -96,7 +94,7 @@ class CreativeFigures:
         self.roi = roi(self.revenue, self.figures.spend)
         self.qcpl = qcpl(self.figures.spend, self.engaged)
         self.cpl = cpl(self.figures.spend, self.figures.leads)
-        self.tier: Tier = tier(self.roi, self.qcpl, self._target)
+        self.tier: Tier = judge(self.roi, self.qcpl, self.cpl, row, currency)
 
     @property
     def has_data(self) -> bool:
@@ -106,11 +104,6 @@ class CreativeFigures:
     def rank(self) -> tuple[tuple[bool, Decimal], ...]:
         """A sort key, the best first."""
         return rank(self.roi, self.qcpl, self.cpl)
-
-    @property
-    def _target(self) -> Decimal | None:
-        is_comparable = self._row["target_cpl_currency"] == self._currency
-        return self._row["target_cpl"] if is_comparable else None
 
     def shown(self) -> dict[str, Any]:
         row = self._row
@@ -127,8 +120,7 @@ class CreativeFigures:
             "revenue": rounded(self.revenue),
             "roi": rounded(self.roi),
             "qcpl": rounded(self.qcpl),
-            **versus_target(self.cpl, row["target_cpl"], row["target_cpl_currency"], self._currency),
-            "qcpl_vs_target_percent": rounded(compare_to_target(self.qcpl, self._target)) if self._target else None,
+            **versus_targets(self.cpl, self.qcpl, row, self._currency),
             **self.tier.shown(),
             "score": row["score"],
             "risk_score": row["risk_score"],

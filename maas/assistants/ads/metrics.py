@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Literal
 
 TierName = Literal["A", "B", "C", "D"]
+TierMetric = Literal["roi", "qcpl", "cpl"]
 Advice = Literal["scale", "keep", "test", "optimise", "review"]
 DEFINITIONS: Mapping[str, str] = {
     "roi": "(revenue - spend) / spend x 100, percent",
@@ -23,8 +24,9 @@ DEFINITIONS: Mapping[str, str] = {
     "qualified_leads_engaged": "leads that wrote 2 or more messages or reached a key stage of the funnel",
     "creative_qualification_rate": "qualified_leads_engaged / Facebook leads of the creative x 100, percent",
     "crm_qualification_rate": "qualified_leads_crm / all local leads x 100, percent",
-    "tier": "A: ROI > 150 % or QCPL < 0.7 of the target; B: ROI 100-150 % or QCPL < target; "
-    "C: ROI 50-100 % or QCPL up to 1.5 of the target; D: below. The best that is met counts",
+    "tier": "A: ROI > 150 % or cost < 0.7 of its target; B: ROI 100-150 % or cost < target; "
+    "C: ROI 50-100 % or cost up to 1.5 of the target; D: below. The best that is met counts, tier_by names it. "
+    "The cost is QCPL if the direction has target_qcpl, else CPL against target_cpl, which makes B at best",
     "vs_target": "(value - target) / target x 100, percent; more than 0: more expensive than the target",
 }
 _ADVICE: Mapping[TierName, Advice] = {"A": "scale", "B": "keep", "C": "test", "D": "optimise"}
@@ -65,20 +67,21 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """How well something does. `name` is None without data; `conflict`: ROI and QCPL say very different things."""
+    """How well something does. `name` is None without data; `conflict`: ROI and the cost say very different things."""
 
     name: TierName | None
     conflict: bool = False
+    by: TierMetric | None = None  # what gave the name
 
     @property
     def advice(self) -> Advice | None:
-        """What to do; `review` where ROI and QCPL disagree by two tiers, which must not be scaled unseen."""
+        """What to do; `review` where ROI and the cost disagree by two tiers, which must not be scaled unseen."""
         if self.name is None:
             return None
         return "review" if self.conflict else _ADVICE[self.name]
 
     def shown(self) -> dict[str, Any]:
-        return {"tier": self.name, "conflict": self.conflict, "advice": self.advice}
+        return {"tier": self.name, "tier_by": self.by, "conflict": self.conflict, "advice": self.advice}
 
 
 def roi(revenue: Decimal | None, spend: Decimal) -> Decimal | None:
@@ -116,12 +119,19 @@ def compare_to_target(value: Decimal | None, target: Decimal | None) -> Decimal 
     return None if value is None or target is None or target <= 0 else (value - target) / target * 100
 
 
-def tier(roi: Decimal | None, qcpl: Decimal | None, target: Decimal | None) -> Tier:
-    """The better one of the tiers by ROI and by QCPL against its target."""
-    tiers = [one for one in (_tier_by_roi(roi), _tier_by_qcpl(qcpl, target)) if one is not None]
+def tier(
+    roi: Decimal | None, cost: Decimal | None, target: Decimal | None, metric: Literal["qcpl", "cpl"] = "qcpl"
+) -> Tier:
+    """The better one of the tiers by ROI and by a cost, which `metric` names, against its own target.
+
+    CPL alone makes no tier A: a cheap lead may be a bad one.
+    """
+    known: dict[TierMetric, int | None] = {"roi": _tier_by_roi(roi), metric: _tier_by_cost(cost, target)}
+    tiers = {name: max(one, 1) if name == "cpl" else one for name, one in known.items() if one is not None}
     if not tiers:
         return Tier(None)
-    return Tier(_TIERS[min(tiers)], conflict=max(tiers) - min(tiers) >= 2)
+    by = min(tiers, key=lambda name: tiers[name])
+    return Tier(_TIERS[tiers[by]], max(tiers.values()) - tiers[by] >= 2, by)
 
 
 def _tier_by_roi(roi: Decimal | None) -> int | None:
@@ -131,10 +141,10 @@ def _tier_by_roi(roi: Decimal | None) -> int | None:
     return 0 if roi > 150 else 1 if roi >= 100 else 2 if roi >= 50 else 3
 
 
-def _tier_by_qcpl(qcpl: Decimal | None, target: Decimal | None) -> int | None:
-    if qcpl is None or target is None or target <= 0:
+def _tier_by_cost(cost: Decimal | None, target: Decimal | None) -> int | None:
+    if cost is None or target is None or target <= 0:
         return None
-    share = qcpl / target
+    share = cost / target
     return 0 if share < Decimal("0.7") else 1 if share < 1 else 2 if share <= Decimal("1.5") else 3
 
 

@@ -113,6 +113,7 @@ class CreativesRow(TypedDict):
     direction_id: UUID | Any
     direction: str | Any
     target_cpl: Decimal | None
+    target_qcpl: Decimal | None
     target_cpl_currency: str | None
     spend: Decimal | Any
     impressions: int | Any
@@ -347,6 +348,7 @@ class AdsDirectionsRow(TypedDict):
     fb_adset_id: str | None
     daily_budget_minor: int | None
     target_cpl: Decimal | None
+    target_qcpl: Decimal | None
     target_cpl_currency: str | None
     key_stage_ids: list[str]
     adset_fb_ids: list[str] | Any
@@ -462,6 +464,7 @@ class AdsCreativesRow(TypedDict):
     status: str | Any
     direction: str | Any
     target_cpl: Decimal | None
+    target_qcpl: Decimal | None
     target_cpl_currency: str | None
 
 ads_creatives: Query[AdsCreativesRow, pg.uuid, pg.uuid]
@@ -626,6 +629,7 @@ class AdsDirectionsAndProposalsRow(TypedDict):
     daily_budget_minor: int | None
     direction: str | Any
     target_cpl: Decimal | None
+    target_qcpl: Decimal | None
     target_cpl_currency: str | None
     spend: Decimal | Any
 
@@ -635,7 +639,12 @@ class AdsAddDirectionRow(TypedDict):
     id: UUID
     name: str
 
-ads_add_direction: Query[AdsAddDirectionRow, pg.uuid, pg.uuid, pg.array[pg.text], pg.text, pg.numeric]
+ads_add_direction: Query[AdsAddDirectionRow, pg.uuid, pg.uuid, pg.array[pg.text], pg.text, pg.numeric, pg.numeric]
+
+class AdsSetTargetsRow(TypedDict):
+    id: UUID
+
+ads_set_targets: Value[UUID, AdsSetTargetsRow, pg.uuid, pg.uuid, pg.text, pg.numeric, pg.numeric]
 
 ads_direct_ads: Value[None, Never, pg.uuid, pg.uuid]
 

@@ -20,6 +20,7 @@ from shared.errors import MaasError
 
 MAX_NAME_CHARS = 200
 T = TypeVar("T")
+Targets = tuple[Decimal | None, Decimal | None]  # of CPL and of QCPL
 Owner = Annotated[str, typer.Option("--user", "-u", help="user whose business it is, a UUID")]
 Named = Annotated[
     str | None, typer.Option("--account", "-a", help="account or ad account", show_default="the default one")
@@ -55,16 +56,25 @@ def directions(
         list[str] | None, typer.Option(help="id of an ad set that becomes a direction; more of them belong to it, too")
     ] = None,
     name: Annotated[str | None, typer.Option(help="name of the direction", show_default="that of the ad set")] = None,
+    of: Annotated[str | None, typer.Option(help="id or name of a direction whose targets are changed")] = None,
     target_cpl: Annotated[str | None, typer.Option(help="what a lead may cost, in the ad account's currency")] = None,
+    target_qcpl: Annotated[str | None, typer.Option(help="what a qualified lead may cost")] = None,
 ) -> None:
-    """Without --add nothing is changed. Raises MaasError for an ad set that is unknown or has a direction."""
-    if add is None and (name is not None or target_cpl is not None):
-        raise MaasError("bad_parameter", "--name and --target-cpl need --add, an ad set")
+    """Without --add and --of nothing is changed. Raises MaasError for an ad set that is unknown or has a direction."""
+    has_target = target_cpl is not None or target_qcpl is not None
+    if add is not None and of is not None:
+        raise MaasError("bad_parameter", "--add makes a direction and --of changes one: send one of them")
+    if (add is None and (name is not None or (has_target and of is None))) or (of is not None and not has_target):
+        raise MaasError("bad_parameter", "--name needs --add, a target --add or --of, and --of a target")
     if name is not None and (not 0 < len(name.strip()) <= MAX_NAME_CHARS or "\0" in name):
         raise MaasError("bad_parameter", f"--name: 1 to {MAX_NAME_CHARS} characters")
-    target = None if target_cpl is None else _read_money(target_cpl, "--target-cpl")
+    targets = (
+        None if target_cpl is None else _read_money(target_cpl, "--target-cpl"),
+        None if target_qcpl is None else _read_money(target_qcpl, "--target-qcpl"),
+    )
+    title = name and name.strip()
     ad_account, rows = _run(
-        user, account, "directions", lambda db, found: list_directions(db, found, add, name and name.strip(), target)
+        user, account, "directions", lambda db, found: list_directions(db, found, add, title, targets, of)
     )
     if not rows:
         note("no ad set is known; `maas ads sync` reads them from Facebook")
@@ -125,18 +135,20 @@ async def choose_stages(
 
 
 async def list_directions(
-    db: Database, account: Account, add: list[str] | None, name: str | None, target: Decimal | None
+    db: Database, account: Account, add: list[str] | None, name: str | None, targets: Targets, of: str | None = None
 ) -> tuple[AdAccount, list[queries.AdsDirectionsAndProposalsRow]]:
     if (ad_account := account.ad_account) is None:
         raise MaasError("not_found", "this account has no ad account; maas ads account add --fb adds one")
     owner = (account.user_id, ad_account.id)
     if add is not None:
-        await add_direction(db, account, ad_account, list(dict.fromkeys(add)), name, target)
+        await add_direction(db, account, ad_account, list(dict.fromkeys(add)), name, targets)
+    elif of is not None and await db.row(queries.ads_set_targets, *owner, of, *targets) is None:
+        raise MaasError("not_found", f"there is no direction {of}; maas ads directions shows them")
     return ad_account, await db.rows(queries.ads_directions_and_proposals, *owner)
 
 
 async def add_direction(
-    db: Database, account: Account, ad_account: AdAccount, adsets: list[str], name: str | None, target: Decimal | None
+    db: Database, account: Account, ad_account: AdAccount, adsets: list[str], name: str | None, targets: Targets
 ) -> UUID:
     """Make a direction of ad sets; what is stored of these, their ads and the leads is its own from then on.
 
@@ -144,7 +156,7 @@ async def add_direction(
     """
     owner = (account.user_id, ad_account.id)
     async with db.transaction() as transaction:
-        added = await transaction.row(queries.ads_add_direction, *owner, adsets, name, target)
+        added = await transaction.row(queries.ads_add_direction, *owner, adsets, name, *targets)
         if added is None:
             raise MaasError("not_found", "an ad set is unknown or has a direction; maas ads directions shows them")
         await transaction.value(queries.ads_sync_direction_days, *owner, date.min, date.max)

@@ -58,7 +58,7 @@ async def test_quality_is_more_than_a_cheap_lead(shop: Shop) -> None:
 
 async def test_tier_and_rates(shop: Shop) -> None:
     """Figures against the target of the direction; both rates have names of their own."""
-    direction = shop.direction(target_cpl=10)
+    direction = shop.direction(target_cpl=10, target_qcpl=10)
     creative = shop.creative("Лето", "71", direction)
     figures(shop, creative, spend=100, leads=40)
     engaged(shop, creative, 20, is_qualified=True, revenue=5)

@@ -101,12 +101,23 @@ def test_the_better_tier_counts_but_a_conflict_is_never_scaled(
     roi_value: str, qcpl_value: str, name: str, conflict: bool, advice: str
 ) -> None:
     found = tier(D(roi_value), D(qcpl_value), TARGET)
-    assert found.shown() == {"tier": name, "conflict": conflict, "advice": advice}
+    assert (found.name, found.conflict, found.advice) == (name, conflict, advice)
 
 
 def test_without_data_there_is_no_tier() -> None:
     for nothing in (tier(None, None, TARGET), tier(None, D(5), None), tier(None, D(5), D(0))):
-        assert nothing.shown() == {"tier": None, "conflict": False, "advice": None}
+        assert nothing.shown() == {"tier": None, "tier_by": None, "conflict": False, "advice": None}
+
+
+@pytest.mark.parametrize(
+    ("roi_value", "cpl_value", "name", "by", "advice"),
+    [(None, "2", "B", "cpl", "keep"), ("200", "9", "A", "roi", "scale"), ("10", "2", "B", "cpl", "review")],
+)
+def test_a_cheap_lead_alone_is_never_scaled(
+    roi_value: str | None, cpl_value: str, name: str, by: str, advice: str
+) -> None:
+    found = tier(None if roi_value is None else D(roi_value), D(cpl_value), TARGET, "cpl")
+    assert (found.name, found.by, found.advice) == (name, by, advice)
 
 
 def test_a_cheap_lead_is_not_a_good_creative() -> None:

@@ -27,11 +27,11 @@ async def test_directions_with_figures_of_their_ad_sets(shop: Shop) -> None:
     assert [one["id"] for one in data["directions"]] == [str(windows), str(balconies), str(empty)]
     assert (first["spend"], first["leads"], first["cpl"], first["vs_target_percent"]) == (30.0, 10, 3.0, -25.0)
     assert (first["local_leads"], first["qualified_leads_engaged"], first["qualified_leads_crm"]) == (3, 2, 1)
-    assert (first["qcpl"], first["roi"], first["tier"], first["advice"]) == (15.0, None, "D", "optimise")
+    assert (first["qcpl"], first["roi"], first["tier"], first["tier_by"]) == (15.0, None, "B", "cpl")
     assert second["vs_target_percent"] is None and "target is in EUR, the figures are in USD" in second["not_compared"]
     assert second["tier"] is None and third["spend"] == 0.0 and third["tier"] is None
     assert body["_entityMap"] == {"Окна": str(windows), "Двери": str(balconies), "Пусто": str(empty)}
-    assert body["recommendations"] == ["optimise: Окна (tier D)"]
+    assert body["recommendations"] == ["keep: Окна (tier B by cpl)"]
 
 
 async def test_a_direction_has_the_figures_of_all_its_ad_sets(shop: Shop) -> None:
@@ -204,8 +204,8 @@ async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> N
     assert (first["spend"], first["facebook_leads"], first["revenue"], first["roi"]) == (30.0, 10, 80.0, 166.67)
     assert (first["cpl"], first["qcpl"], first["vs_target_percent"]) == (3.0, 15.0, -25.0)
     assert first["creative_qualification_rate"] == 20.0  # 2 of 10 leads that Facebook counts
-    assert (first["tier"], first["conflict"], first["advice"]) == ("A", True, "review")
-    assert (second["roi"], second["qcpl"], second["tier"]) == (0.0, 30.0, "D")
+    assert (first["tier"], first["tier_by"], first["advice"]) == ("A", "roi", "scale")
+    assert (second["roi"], second["qcpl"], second["tier"], second["advice"]) == (0.0, 30.0, "B", "review")
     assert data["total"]["crm_qualification_rate"] == 66.67  # 4 of 6 leads here
     assert (data["total"]["spend"], data["total"]["revenue"], data["total"]["local_leads"]) == (65.0, 110.0, 5)
     assert data["without_creative"] == {
@@ -219,8 +219,8 @@ async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> N
     assert {"creative_qualification_rate", "crm_qualification_rate"} <= data["definitions"].keys()
     assert body["_entityMap"] == {"Видео": str(video), "Фото": str(photo)}
     assert body["recommendations"] == [
-        "review: Видео (tier A, ROI 166.67 %, QCPL 15.0 USD)",
-        "optimise: Фото (tier D, ROI 0.0 %, QCPL 30.0 USD)",
+        "scale: Видео (tier A by roi, ROI 166.67 %, QCPL 15.0 USD)",
+        "review: Фото (tier B by cpl, ROI 0.0 %, QCPL 30.0 USD, CPL 2.0 USD)",
     ]
     by_hand = shop.rows(
         """select round((sum(revenue) - 30) / 30 * 100, 2)::float as roi, count(*) filter (where is_engaged) as engaged
@@ -257,8 +257,8 @@ async def test_without_facebook_return_is_that_of_stored_figures(bare: Shop, fac
     assert data["source"] == "stored" and data["period"]["name"] == "all" and "ROI is unknown" in data["revenue_note"]
     found = [(one["name"], one["cpl"], one["qcpl"], one["roi"], one["advice"]) for one in data["creatives"]]
     assert found == [
-        ("Качественный", 3.0, 5.0, None, "test"),
-        ("Дешёвый", 2.0, 10.0, None, "optimise"),
+        ("Качественный", 3.0, 5.0, None, "keep"),
+        ("Дешёвый", 2.0, 10.0, None, "keep"),
         ("Пустой", None, None, None, None),
     ]
     assert facebook.journal() == []

@@ -32,7 +32,7 @@ async def directions(shop: Shop, *adsets: str, name: str | None = None, cpl: str
     account = await read_account(shop.deps.db, shop.user, None)
     assert account is not None
     target = None if cpl is None else Decimal(cpl)
-    _, rows = await list_directions(shop.deps.db, account, list(adsets) or None, name, target)
+    _, rows = await list_directions(shop.deps.db, account, list(adsets) or None, name, (target, None))
     return {row["fb_id"]: row["direction"] for row in rows}
 
 
@@ -115,7 +115,10 @@ async def test_of_another_user_nothing_is_chosen(funnel: Shop) -> None:
     stranger: UUID = uuid4()
     ids = (stranger, funnel.account)
     assert await funnel.deps.db.rows(queries.ads_set_qualifying, *ids, ["12"]) == []
-    assert await funnel.deps.db.rows(queries.ads_add_direction, stranger, funnel.ad_account, ["111"], None, None) == []
+    assert (
+        await funnel.deps.db.rows(queries.ads_add_direction, stranger, funnel.ad_account, ["111"], None, None, None)
+        == []
+    )
 
 
 @pytest.fixture
@@ -171,3 +174,24 @@ async def test_a_rate_needs_two_currencies(shop: Shop) -> None:
     shop.rows("update crm_integration set currency = 'USD' where user_id = %s returning 1", shop.user)
     with pytest.raises(MaasError, match="no rate is needed"):
         await rate(shop, "2")
+
+
+async def test_a_qualified_lead_has_a_target_of_its_own(shop: Shop) -> None:
+    """A cost is judged against its own target, and the verdict names it: a lead of 2 dollars, a qualified one of 20."""
+    direction = shop.direction(name="Балконы", target_cpl=4)
+    video = shop.creative("Видео", "71", direction)
+    shop.lead(source_creative_id=video, reached_key_stage=True)
+    shop.add("creative_metrics_history", creative_id=video, day="2026-11-18", spend=20, impressions=10, leads=10)
+    (one,) = (await shop.data("compareCreatives", {"creative_ids": [str(video), str(shop.creative("Б"))]}))[
+        "creatives"
+    ][:1]
+    assert (one["tier"], one["tier_by"], one["advice"]) == ("B", "cpl", "keep")
+    assert (one["vs_target_percent"], one["qcpl_vs_target_percent"]) == (-50, None)
+    account = await read_account(shop.deps.db, shop.user, None)
+    assert account is not None
+    await list_directions(shop.deps.db, account, None, None, (None, Decimal(12)), "балконы")
+    (one,) = (await shop.data("getTopCreatives"))["creatives"]
+    assert (one["tier"], one["tier_by"], one["advice"]) == ("D", "qcpl", "optimise")
+    assert (one["target_cpl"], one["target_qcpl"], one["qcpl_vs_target_percent"]) == (4, 12, 66.67)
+    with pytest.raises(MaasError, match="there is no direction"):
+        await list_directions(shop.deps.db, account, None, None, (None, Decimal(12)), "Кухни")

@@ -7,17 +7,20 @@ from typing import Any
 
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, qcpl, rank, roi, rounded, tier
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, qcpl, rank, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.tools.arguments import (
     DaysArguments,
     DirectionArguments,
     ListArguments,
+    Targeted,
     entities,
+    judge,
     money,
     period_of,
     versus_target,
+    versus_targets,
 )
 from maas.assistants.ads.tools.direction_changes import make_direction_changes
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -53,7 +56,11 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         shown = [(row, figures.get(row["id"], Figures()), results.get(row["id"])) for row in rows]
         ranked = sorted(shown, key=lambda one: _rank(one[1], one[2], revenue))
         items = [_direction(directions, row, of, result, revenue) for row, of, result in ranked[: arguments.limit]]
-        advice = [f"{one['advice']}: {one['name']} (tier {one['tier']})" for one in items if one["advice"] is not None]
+        advice = [
+            f"{one['advice']}: {one['name']} (tier {one['tier']} by {one['tier_by']})"
+            for one in items
+            if one["advice"] is not None
+        ]
         data = _head(directions, period) | revenue.shown() | {"count": len(rows), "directions": items}
         return ToolAnswer(data, entities(items), advice)
 
@@ -143,7 +150,9 @@ def _direction(
 ) -> dict[str, Any]:
     currency = directions.ad_account.currency
     roi_value, qcpl_value, cpl_value = _values(figures, results, revenue)
-    is_comparable = row["target_cpl_currency"] == currency
+    target = Targeted(
+        target_cpl=row["target_cpl"], target_qcpl=row["target_qcpl"], target_cpl_currency=row["target_cpl_currency"]
+    )
     return {
         "id": str(row["id"]),
         "name": row["name"],
@@ -157,8 +166,8 @@ def _direction(
         "revenue": rounded(revenue.of(results["revenue"] if results else None)),
         "roi": rounded(roi_value),
         "qcpl": rounded(qcpl_value),
-        **versus_target(cpl_value, row["target_cpl"], row["target_cpl_currency"], currency),
-        **tier(roi_value, qcpl_value, row["target_cpl"] if is_comparable else None).shown(),
+        **versus_targets(cpl_value, qcpl_value, target, currency),
+        **judge(roi_value, qcpl_value, cpl_value, target, currency).shown(),
     }
 
 

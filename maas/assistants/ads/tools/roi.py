@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,10 +11,10 @@ from uuid import UUID
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.ad_tree import sums_of, together, tree_of
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
-from maas.assistants.ads.tools.arguments import ListArguments, entities, period_of, versus_target
+from maas.assistants.ads.tools.arguments import ListArguments, entities, judge, period_of, versus_targets
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer
@@ -67,7 +66,7 @@ class Results:
 class Return:
     """A creative, what was spent on it and what that brought."""
 
-    creative: Mapping[str, Any]
+    creative: queries.AdsCreativesRow
     figures: Figures
     results: Results
     currency: str
@@ -86,12 +85,11 @@ class Return:
 
     @property
     def tier(self) -> Tier:
-        is_comparable = self.creative["target_cpl_currency"] == self.currency
-        return tier(self.roi, self.qcpl, self.creative["target_cpl"] if is_comparable else None)
+        return judge(self.roi, self.qcpl, self.cpl, self.creative, self.currency)
 
     def shown(self) -> dict[str, Any]:
         creative = self.creative
-        target = versus_target(self.cpl, creative["target_cpl"], creative["target_cpl_currency"], self.currency)
+        target = versus_targets(self.cpl, self.qcpl, creative, self.currency)
         return (
             {
                 "id": str(creative["id"]),
@@ -117,8 +115,9 @@ class Return:
         values = (
             f"ROI {rounded(self.roi)} %" if self.roi is not None else None,
             f"QCPL {rounded(self.qcpl)} {self.currency}" if self.qcpl is not None else None,
+            f"CPL {rounded(self.cpl)} {self.currency}" if found.by == "cpl" else None,
         )
-        why = ", ".join(one for one in (f"tier {found.name}", *values) if one is not None)
+        why = ", ".join(one for one in (f"tier {found.name} by {found.by}", *values) if one is not None)
         return f"{found.advice}: {self.creative['title']} ({why})"
 
 

@@ -12,7 +12,7 @@ set search_path = pg_catalog, pg_temp as $$
     select m.user_id, m.chat_jid, coalesce(maas.maas_jid_number(m.chat_jid), (
         select c.number from maas.whatsapp_chats c
         where c.user_account_id = p_account and c.jid = m.chat_jid)) as number,
-        count(*) filter (where m.direction = 'in') as messages_in,
+      count(*) filter (where m.direction = 'in') as messages_in,
       count(*) filter (where m.direction = 'out') as messages_out, max(m.sent_at) as last_message_at
     from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = any(p_jids)
     group by m.user_id, m.chat_jid
@@ -112,8 +112,7 @@ language sql stable as $$
     where q.is_qualifying and s.user_account_id = p_account and s.pipeline_id = p_pipeline and s.stage_id = p_stage)
 $$;
 comment on function maas.maas_is_qualifying is
-  'Whether a lead in this stage of the CRM is qualified: it is sold (142), or not lost (143) and came to a chosen '
-  'stage';
+  'Whether a lead in this stage of the CRM is qualified: sold (142), or in a chosen or later one and not lost (143)';
 
 create or replace function maas.maas_temperature(p_stored text, p_messages int, p_last_message_at timestamptz)
 returns text language sql stable as $$

@@ -3,7 +3,8 @@
 -- name: creatives  -- $1 user, $2 ad account, $3 $4 first and last day, $5 $6 from and to; nulls: no limit.
 -- $7 ids, $8 status, $9 direction; nulls: any
 select c.id, c.title, c.media_type, c.status, c.fb_creative_id, c.created_at, d.id as direction_id, d.name as direction,
-  d.target_cpl, d.target_cpl_currency, coalesce(h.spend, 0) as spend, coalesce(h.impressions, 0) as impressions,
+  d.target_cpl, d.target_qcpl, d.target_cpl_currency, coalesce(h.spend, 0) as spend,
+  coalesce(h.impressions, 0) as impressions,
   coalesce(h.clicks, 0) as clicks, coalesce(h.leads, 0) as leads, coalesce(h.video_views, 0) as video_views,
   coalesce(h.p25, 0) as p25, coalesce(h.p50, 0) as p50, coalesce(h.p75, 0) as p75, coalesce(h.p95, 0) as p95,
   coalesce(l.leads, 0) as local_leads, coalesce(l.engaged, 0) as engaged, coalesce(l.qualified, 0) as qualified,

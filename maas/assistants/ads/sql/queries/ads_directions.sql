@@ -2,7 +2,7 @@
 
 -- name: ads_directions  -- $1 user, $2 ad account, $3 an id of a direction or of its ad set, or a name; null: all.
 -- Those with the id come first. With the ids of Facebook of their ad sets
-select d.id, d.name, d.status, d.fb_adset_id, d.daily_budget_minor, d.target_cpl, d.target_cpl_currency,
+select d.id, d.name, d.status, d.fb_adset_id, d.daily_budget_minor, d.target_cpl, d.target_qcpl, d.target_cpl_currency,
   d.key_stage_ids, array(select distinct fb_id from (
     select d.fb_adset_id as fb_id union all select s.fb_id from maas.adsets s where s.direction_id = d.id) x
     where fb_id is not null order by fb_id) as adset_fb_ids,
@@ -45,5 +45,7 @@ from maas.user_creatives c where c.user_id = $1 and c.direction_id = $2 order by
 -- name: ads_set_direction_status  -- $1 user, $2 direction, $3 status
 update maas.directions set status = $3 where user_id = $1 and id = $2;
 
--- name: ads_set_direction_target  -- $1 user, $2 direction, $3 target, $4 currency
-update maas.directions set target_cpl = $3, target_cpl_currency = $4 where user_id = $1 and id = $2;
+-- name: ads_set_direction_target  -- $1 user, $2 direction, $3 target, $4 currency; the target of a qualified
+-- lead stays if it is in this currency
+update maas.directions set target_cpl = $3, target_cpl_currency = $4,
+  target_qcpl = case when target_cpl_currency = $4 then target_qcpl end where user_id = $1 and id = $2;

@@ -1,7 +1,7 @@
 -- Leads: what the CRM tools and the report on return read. Nothing here depends on a connection.
 
 -- name: ads_creatives  -- $1 user, $2 ad account: creatives with the targets of their directions
-select c.id, c.title, c.status, d.name as direction, d.target_cpl, d.target_cpl_currency
+select c.id, c.title, c.status, d.name as direction, d.target_cpl, d.target_qcpl, d.target_cpl_currency
 from maas.user_creatives c left join maas.directions d on d.id = c.direction_id
 where c.user_id = $1 and c.ad_account_id = $2 order by c.created_at, c.id;
 

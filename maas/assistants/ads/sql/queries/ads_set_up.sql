@@ -22,7 +22,7 @@ where user_id = $1 and user_account_id = $2 returning currency, rated_on;
 -- name: ads_directions_and_proposals  -- $1 user, $2 ad account: ad sets with their directions; those without one
 -- come first, the most expensive of the last 30 days of them first
 select s.fb_id, s.name, s.status, c.name as campaign, s.daily_budget_minor, d.name as direction, d.target_cpl,
-  d.target_cpl_currency, coalesce((
+  d.target_qcpl, d.target_cpl_currency, coalesce((
     select sum(h.spend) from maas.adset_metrics_history h
     where h.adset_id = s.id and h.day > maas.maas_now()::date - 30), 0) as spend
 from maas.campaigns c join maas.adsets s on s.campaign_id = c.id left join maas.directions d on d.id = s.direction_id
@@ -30,7 +30,8 @@ where c.user_id = $1 and c.ad_account_id = $2
 order by d.name nulls first, spend desc, s.name, s.fb_id;
 
 -- name: ads_add_direction  -- $1 user, $2 ad account, $3 ids of Facebook of ad sets without a direction, the first one
--- is its own, $4 name or null: that of the ad set, $5 target CPL or null; no row if an ad set is unknown or taken
+-- is its own, $4 name or null: that of the ad set, $5 $6 targets of CPL and QCPL or null; no row if an ad set
+-- is unknown or taken
 with wanted as (
   select s.id, s.fb_id, s.name, s.daily_budget_minor, w.n
   from unnest($3::text[]) with ordinality w(fb_id, n)
@@ -38,15 +39,25 @@ with wanted as (
     join maas.adsets s on s.campaign_id = c.id and s.fb_id = w.fb_id and s.direction_id is null
 ), added as (
   insert into maas.directions (user_id, user_account_id, ad_account_id, name, fb_adset_id, daily_budget_minor,
-    target_cpl, target_cpl_currency)
+    target_cpl, target_qcpl, target_cpl_currency)
   select x.user_id, x.user_account_id, x.id, left(coalesce($4, w.name), 200), w.fb_id, w.daily_budget_minor, $5,
-    case when $5::numeric is not null then x.currency end
+    $6, case when coalesce($5::numeric, $6::numeric) is not null then x.currency end
   from maas.ad_accounts x join wanted w on w.n = 1
   where x.user_id = $1 and x.id = $2 and (select count(*) from wanted) = cardinality($3::text[])
   returning id, name
 ), linked as (
   update maas.adsets s set direction_id = added.id from added, wanted w where s.id = w.id returning s.id)
 select a.id, a.name from added a;
+
+-- name: ads_set_targets  -- $1 user, $2 ad account, $3 id or name of a direction, $4 $5 targets of CPL and QCPL, null:
+-- as it is, but none in another currency; the directions that have them now
+update maas.directions d set target_cpl_currency = x.currency,
+  target_cpl = coalesce($4, case when d.target_cpl_currency = x.currency then d.target_cpl end),
+  target_qcpl = coalesce($5, case when d.target_cpl_currency = x.currency then d.target_qcpl end)
+from maas.ad_accounts x
+where d.user_id = $1 and d.ad_account_id = $2 and x.id = d.ad_account_id
+  and (d.id::text = lower($3::text) or lower(btrim(d.name)) = lower(btrim($3)))
+returning d.id;
 
 -- name: ads_direct_ads  -- $1 user, $2 ad account: ads get the direction of their ad sets, and creatives the one that
 -- all their ads have

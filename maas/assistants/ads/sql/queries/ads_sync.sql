@@ -77,8 +77,8 @@ from maas.user_accounts u
 where u.user_id = $1 and u.id = $2 order by r.crm_lead_id
 on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name),
   phone = coalesce(excluded.phone, l.phone), pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,
-  revenue = excluded.revenue, utm_marks = excluded.utm_marks, is_qualified = l.is_qualified or excluded.is_qualified,
-  updated_at = now(),
+  revenue = excluded.revenue, utm_marks = excluded.utm_marks, updated_at = now(),
+  is_qualified = l.is_qualified or excluded.is_qualified,
   reached_key_stage = l.reached_key_stage or exists (
     select from maas.directions d
     where d.user_account_id = l.user_account_id and excluded.stage_id = any(d.key_stage_ids)

@@ -1,9 +1,9 @@
 -- Advertising: accounts, campaigns, creatives, leads and dialogues of a user's business.
 --
 -- What belongs to an account refers to it by (id, user_id), so no row can name the account of another user. Money is in
--- the currency of the ad account, but revenue in that of the CRM; budgets are in its minor units, as the Marketing API
--- has them; a day is a day of the account's time zone. Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the
--- user account without hyphens.
+-- the currency of the ad account, but revenue in that of the CRM; budgets are in minor units, as the Marketing API has
+-- them; a day is a day of the account's time zone. Tokens are not here but in user_secrets: facebook_NUMBER of the ad
+-- account, amocrm_ID of the user account without hyphens.
 
 create table maas.user_accounts (
   id uuid primary key default gen_random_uuid(),
@@ -71,17 +71,20 @@ create table maas.directions (
   fb_adset_id text,
   daily_budget_minor bigint check (daily_budget_minor > 0),
   target_cpl numeric check (target_cpl > 0),
+  target_qcpl numeric check (target_qcpl > 0),
   target_cpl_currency text check (target_cpl_currency ~ '^[A-Z]{3}$'),
   key_stage_ids text[] not null default '{}',
   created_at timestamptz not null default now(),
   foreign key (ad_account_id, user_account_id, user_id)
     references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
   unique (id, user_id),
-  check ((target_cpl is null) = (target_cpl_currency is null))
+  check ((coalesce(target_cpl, target_qcpl) is null) = (target_cpl_currency is null))
 );
 comment on table maas.directions is
   'A line of business that is advertised: budget, target and the ad set of Facebook that runs it';
 comment on column maas.directions.target_cpl is 'What a lead may cost at most, in target_cpl_currency';
+comment on column maas.directions.target_qcpl is
+  'What a lead that is qualified by deeds may cost at most, in target_cpl_currency';
 comment on column maas.directions.key_stage_ids is 'Stages of the CRM that make a lead a qualified one';
 create index idx_directions_account on maas.directions (ad_account_id);
 
@@ -478,8 +481,8 @@ insert into maas.loadable_tables (name, columns) values
   ('ad_accounts', '{id,user_account_id,fb_id,name,currency,timezone}'),
   ('campaigns', '{id,ad_account_id,fb_id,name,objective,status,daily_budget_minor}'),
   ('directions',
-    '{id,user_account_id,ad_account_id,name,status,fb_adset_id,daily_budget_minor,target_cpl,target_cpl_currency,'
-    'key_stage_ids,created_at}'),
+    '{id,user_account_id,ad_account_id,name,status,fb_adset_id,daily_budget_minor,target_cpl,target_qcpl,'
+    'target_cpl_currency,key_stage_ids,created_at}'),
   ('adsets', '{id,campaign_id,direction_id,fb_id,name,status,daily_budget_minor}'),
   ('ads', '{id,adset_id,fb_id,name,status}'),
   ('user_creatives',
