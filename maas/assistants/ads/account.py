@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
@@ -26,6 +26,7 @@ from shared.db import Database
 Domain = Literal["ads", "creative", "crm", "whatsapp"]
 DOMAINS: tuple[Domain, ...] = ("ads", "creative", "crm", "whatsapp")
 ACCOUNT, FACEBOOK_TOKEN, CRM_TOKEN = "account", "facebook_token", "crm_token"  # members of ToolContext.values
+STALE_AFTER = timedelta(days=1)
 NO_ACCOUNT = "there is no advertising account yet; an operator adds one: maas ads account add"
 UNKNOWN_ACCOUNT = "there is no such account; ask which one, or leave it out for the default"
 NO_AD_ACCOUNT = "this account has no ad account; an operator adds one: maas ads account add"
@@ -65,6 +66,8 @@ class Account:
     whatsapp_instance: str | None
     is_connected: Mapping[Domain, bool]
     has_data: Mapping[Domain, bool]
+    synced_at: Mapping[Domain, datetime | None]
+    read_at: datetime
 
     @property
     def timezone(self) -> ZoneInfo:
@@ -80,6 +83,23 @@ class Account:
     def revenue_currency(self) -> str | None:
         """What its leads pay in: the CRM's currency, that of the ad account while that of the CRM is unknown."""
         return self.crm_currency or self.currency
+
+    def freshness(self, *domains: Domain) -> dict[str, Any]:
+        """When the tables of domains were last filled from their services, for a result; old ones are said in words."""
+        wanted = [one for one in domains if self.is_connected[one]]
+        times = {one: self.synced_at[one] for one in wanted}
+        shown: dict[str, Any] = {
+            "synced_at": {
+                one: None if at is None else at.astimezone(self.timezone).isoformat(timespec="minutes")
+                for one, at in times.items()
+            }
+        }
+        if old := [one for one, at in times.items() if at is None or self.read_at - at > STALE_AFTER]:
+            shown["stale"] = (
+                f"the tables of {', '.join(old)} were not filled within a day, so what came since is missing: say so; "
+                "an operator runs maas ads sync"
+            )
+        return shown
 
     @property
     def integrations(self) -> dict[str, bool]:
@@ -140,6 +160,13 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
             "crm": has_leads or has_messages,
             "whatsapp": has_messages,
         },
+        synced_at={
+            "ads": row["ads_synced_at"],
+            "creative": row["ads_synced_at"],
+            "crm": row["crm_synced_at"],
+            "whatsapp": row["whatsapp_synced_at"],
+        },
+        read_at=row["read_at"],
     )
 
 

@@ -24,6 +24,10 @@ class AdsAccountRow(TypedDict):
     rate_currency: str | None
     rated_on: date | None
     instance: str | Any
+    ads_synced_at: datetime | None
+    crm_synced_at: datetime | None
+    whatsapp_synced_at: datetime | None
+    read_at: datetime | Any
     has_facebook_token: bool | Any
     has_crm_token: bool | Any
     has_campaigns: bool | Any
@@ -656,6 +660,8 @@ class AdsSyncedToRow(TypedDict):
 ads_synced_to: Value[date, AdsSyncedToRow, pg.uuid, pg.uuid]
 
 ads_set_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.date]
+
+ads_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text]
 
 ads_sync_direction_days: Value[None, Never, pg.uuid, pg.uuid, pg.date, pg.date]
 

@@ -129,6 +129,7 @@ class Sync:
             await self._db.value(queries.ads_set_synced_to, self._user_id, tree.account.id, complete)
             self._report("days of ad sets", counts[0])
             self._report("days of ads", counts[1])
+        await self._db.value(queries.ads_synced, self._user_id, tree.account.id, "ads")
 
     def _first_day(self, synced_to: date | None, today: date) -> date:
         """The first day to read: that of a first sync, or the first that may have been restated since the last one."""
@@ -147,6 +148,7 @@ class Sync:
         synced_to = await self._db.value(queries.ads_crm_synced_to, self._user_id, account.id)
         async for page in crm.leads(synced_to):
             await self._keep_leads(account, page)
+        await self._db.value(queries.ads_synced, self._user_id, account.id, "crm")
 
     async def _keep_leads(self, account: Account, page: Sequence[CrmLead]) -> None:
         leads = [
@@ -180,6 +182,7 @@ class Sync:
             since = synced.get(chat.jid) or oldest
             if chat.updated_at is None or chat.updated_at >= since:
                 await self._keep_messages(account, chat, whatsapp.messages(chat.jid, since))
+        await self._db.value(queries.ads_synced, self._user_id, account.id, "whatsapp")
 
     async def _find_sources(self, account_id: UUID) -> None:
         """Which ad brought each lead that does not know it yet. Who wrote because of an ad is a lead, too."""

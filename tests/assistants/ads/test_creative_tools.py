@@ -8,8 +8,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.assistants.ads.toolset import make_tools
-from maas.tools.tool import Toolset
 from tests.assistants.ads.shop import TOKEN, Shop
 from tests.standins.running import Running
 
@@ -19,7 +17,6 @@ GOAL = {"optimization_goal": "LEAD_GENERATION", "billing_event": "IMPRESSIONS"}
 
 @pytest.fixture
 def shop(shop: Shop, facebook: Running) -> Shop:
-    shop.tools = Toolset(make_tools(shop.deps, shop.vendors))
     facebook.merge({"adsets": {"111": {"targeting": TARGETING, **GOAL}}})
     return shop
 
@@ -213,7 +210,6 @@ async def test_a_test_has_an_ad_set_of_its_own(shop: Shop, facebook: Running) ->
 
 
 async def test_a_test_in_another_currency_needs_a_budget(bare: Shop, facebook: Running) -> None:
-    bare.tools = Toolset(make_tools(bare.deps, bare.vendors))
     facebook.merge({"adsets": {"311": {"targeting": TARGETING, **GOAL}}})
     bare.connect(3, "KZT")
     direction = bare.direction(fb_adset_id="311")

@@ -189,3 +189,22 @@ async def test_what_is_known_of_a_lead_stays(
     crm.merge(crm_lead(6001, utm={"utm_content": "122"}))
     await sync(business, facebook, whatsapp)
     assert [one["title"] for one in leads(business)] == ["Из таблицы"]
+
+
+async def test_results_say_when_their_tables_were_filled(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    """A service that never was read to the end, or not within a day, is said in words."""
+    crm.fault("status", path="/leads", status=400, times=9)
+    await sync(business, facebook, whatsapp)
+    data = await business.data("getSalesQuality")
+    assert data["synced_at"]["crm"] is None and "the tables of crm" in data["stale"]
+    crm.clear_faults()
+    await sync(business, facebook, whatsapp)
+    for name in ("getSalesQuality", "getTopCreatives", "getROIReport"):
+        data = await business.data(name)
+        assert "stale" not in data or "crm" not in data["stale"], name
+        assert data["synced_at"]["crm"] == "2026-11-20T17:00+05:00", name
+    query = "update crm_integration set synced_at = synced_at - interval '25 h' where user_id = %s returning 1"
+    business.rows(query, business.user)
+    assert "the tables of crm were not filled within a day" in (await business.data("getTopCreatives"))["stale"]

@@ -76,6 +76,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         }
         data = {
             "period": period.shown(),
+            **account_of(context).freshness("creative", "crm", "whatsapp"),
             "currency": ad_account_of(context).currency,
             **one.revenue_note,
             "creative": one.shown() | state,
@@ -95,6 +96,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         is_video = row["media_type"] == "video"
         data = {
             "period": period.shown(),
+            **account_of(context).freshness("creative", "crm", "whatsapp"),
             "currency": ad_account_of(context).currency,
             **one.revenue_note,
             "total": one.shown(),

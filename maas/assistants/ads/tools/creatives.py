@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import ad_account_of
+from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
 from maas.assistants.ads.metrics import ctr
 from maas.assistants.ads.period import Period, PeriodArguments
@@ -104,6 +104,7 @@ async def _rank(db: Database, arguments: RankedArguments, context: ToolContext, 
 def _list(period: Period, found: Sequence[CreativeFigures], context: ToolContext, total: int) -> ToolAnswer:
     data = {
         "period": period.shown(),
+        **account_of(context).freshness("creative", "crm", "whatsapp"),
         "currency": ad_account_of(context).currency,
         "count": total,
         **(found[0].revenue_note if found else {}),

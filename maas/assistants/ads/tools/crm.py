@@ -76,6 +76,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         items = [_lead(row, account.timezone) for row in rows]
         data = {
             "period": period.shown(),
+            **account.freshness("crm", "whatsapp"),
             **counts,
             "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
             "currency": account.revenue_currency,
@@ -125,6 +126,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         ]
         data = {
             "period": period.shown(),
+            **account.freshness("crm", "whatsapp"),
             "count": row["leads"],
             "count_all_time": row["leads_all_time"],
             "empty_in_period": row["leads"] == 0 < row["leads_all_time"],
@@ -151,6 +153,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         count, count_all_time = row["qualified_crm"], row["qualified_crm_all_time"]
         data = {
             "period": period.shown(),
+            **account.freshness("crm", "whatsapp"),
             "count": count,
             "count_all_time": count_all_time,
             "empty_in_period": count == 0 < count_all_time,

@@ -67,6 +67,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         items = [dialog_of(row, account.timezone) for row in rows]
         data = {
             "period": period.shown(),
+            **account.freshness("whatsapp"),
             **counts,
             "empty_in_period": counts["count"] == 0 < counts["count_all_time"],
             "temperatures": TEMPERATURES,

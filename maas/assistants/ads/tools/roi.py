@@ -170,6 +170,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "currency": ad_account.currency,
             "source": "facebook" if is_live else "stored",
             "definitions": _METRICS,
+            **account.freshness(*(("crm", "whatsapp") if is_live else ("ads", "crm", "whatsapp"))),
             **revenue.shown(),
             "count": len(found),
             "total": _total(sum((one.figures for one in found), unmapped), advertised, advertised + other),

@@ -6,6 +6,13 @@ select synced_to from maas.ad_accounts where user_id = $1 and id = $2;
 -- name: ads_set_synced_to  -- $1 user, $2 ad account, $3 the last day whose figures are complete
 update maas.ad_accounts set synced_to = greatest(synced_to, $3) where user_id = $1 and id = $2;
 
+-- name: ads_synced  -- $1 user, $2 ad account or user account, $3 ads, crm or whatsapp: it was read to the end
+with of_ads as (update maas.ad_accounts set synced_at = maas.maas_now() where user_id = $1 and id = $2 and $3 = 'ads'),
+  of_crm as (update maas.crm_integration set synced_at = maas.maas_now()
+    where user_id = $1 and user_account_id = $2 and $3 = 'crm')
+update maas.whatsapp_integration set synced_at = maas.maas_now()
+where user_id = $1 and user_account_id = $2 and $3 = 'whatsapp';
+
 -- name: ads_sync_direction_days  -- $1 user, $2 ad account, $3 first day, $4 last day: the days of directions,
 -- from those of their ad sets
 insert into maas.direction_metrics_daily as h (user_id, direction_id, day, impressions, clicks, spend, leads)

@@ -30,6 +30,7 @@ create table maas.ad_accounts (
   status text,
   status_checked_at timestamptz,
   synced_to date,
+  synced_at timestamptz,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
   unique (user_id, fb_id),
@@ -40,6 +41,7 @@ comment on table maas.ad_accounts is
   'An ad account of Facebook. Its access token is the secret facebook_NUMBER of the user';
 comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that its days are in';
 comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
+comment on column maas.ad_accounts.synced_at is 'When a sync last read Facebook to the end';
 comment on column maas.ad_accounts.synced_to is 'The last day whose figures are complete';
 create index idx_ad_accounts_user_account on maas.ad_accounts (user_account_id);
 
@@ -269,6 +271,7 @@ create table maas.crm_integration (
   rate_currency text check (rate_currency ~ '^[A-Z]{3}$'),
   rated_on date,
   synced_to timestamptz,
+  synced_at timestamptz,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
   check (num_nulls(rate, rate_currency, rated_on) in (0, 3))
@@ -277,6 +280,7 @@ comment on table maas.crm_integration is
   'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
 comment on column maas.crm_integration.currency is 'What the prices of leads are in; null: not read yet';
 comment on column maas.crm_integration.rate is 'What one unit of currency was in rate_currency on the day rated_on';
+comment on column maas.crm_integration.synced_at is 'When a sync last read the CRM to the end';
 comment on column maas.crm_integration.synced_to is 'Leads changed before are in the table leads';
 
 create table maas.crm_stages (
@@ -367,11 +371,13 @@ create table maas.whatsapp_integration (
   instance text not null check (instance ~ '^[A-Za-z0-9_-]{1,100}$'),
   status text not null default 'open' check (status in ('open', 'close', 'connecting')),
   checked_at timestamptz,
+  synced_at timestamptz,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
 comment on table maas.whatsapp_integration is
   'The instance of the Evolution API that writes for an account; without a row WhatsApp is not connected';
+comment on column maas.whatsapp_integration.synced_at is 'When a sync last read the dialogues to the end';
 
 create table maas.whatsapp_chats (
   id uuid not null unique default gen_random_uuid(),
