@@ -610,6 +610,7 @@ class AssistantsToChooseRow(TypedDict):
     name: str
     title: str | Any
     description: str | Any
+    voice: str | Any
 
 assistants_to_choose: Query[AssistantsToChooseRow, pg.text]
 

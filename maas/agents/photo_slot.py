@@ -55,7 +55,7 @@ class PhotoSlot:
         """What a model reads about it."""
         if self.id is not None:
             return "The photo is there."
-        return f"No photo yet: once you know what the user wants, call {self.tool}." if self.tool else None
+        return f"No photo yet: call {self.tool}, without waiting for other answers." if self.tool else None
 
     def take_state(self, state: object) -> None:
         """Wait for what a tool's result says; anything but a state changes nothing."""

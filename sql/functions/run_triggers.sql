@@ -29,6 +29,7 @@ begin
     else (
       select coalesce(new.is_remembered, true)
         and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
+        and (new.kind <> 'ask' or btrim(new.user_query) is distinct from a.definition->>'opening')  -- says nothing
       from maas.assistants a where a.name = new.assistant and a.is_active) end;
   if new.is_remembered is null then
     raise foreign_key_violation using

@@ -23,7 +23,7 @@ order by p.updated_at desc, p.id desc;
 
 -- name: assistants_to_choose  -- $1 source of requests
 select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title,
-  definition->>'description' as description
+  definition->>'description' as description, definition->>'voice' as voice
 from maas.assistants
 where is_active and (coalesce(definition->'channels', '[]') in ('[]', 'null') or definition->'channels' ? $1)
 order by name;
@@ -39,9 +39,10 @@ from maas.v_conversation_status where telegram_chat_id = $1 and user_id = $2 and
 update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1
 returning id;
 
--- name: dialogue  -- $1 run: the language that its client states;
+-- name: dialogue  -- $1 run: the language that its client states, else that of the user's profile;
 -- the last messages of the user in its conversation, newest first
-select r.metadata->>'language_code' as language_code, array(
+select coalesce(r.metadata->>'language_code', (
+    select p.language from maas.user_profiles p where p.user_id = r.user_id)) as language_code, array(
   select left(m.content, 200) from maas.chat_messages m
   where m.conversation_id = r.conversation_id and m.user_id = r.user_id and m.role = 'user'
     and m.run_id is distinct from r.id

@@ -61,7 +61,7 @@ async def update_sticker_params(params: StickerParams, context: ToolContext) -> 
 
 @tool(domain=DOMAIN, effect="write", idempotent=True, verify=verify_photo_request)
 async def request_photo() -> Any:
-    """Ask the user's program for a photo of who the sticker shall show. Call it once you know what it is for."""
+    """Ask the user's program for a photo of who the sticker shall show. Call it while there is none."""
     return {"state": WAIT_PHOTO}
 
 

@@ -114,7 +114,8 @@ def test_the_first_answer_asks_for_a_photo(chat: Chat) -> None:
 
 
 def test_it_speaks_first(chat: Chat) -> None:
-    """Opening a conversation is the start: its answer greets and asks for the photo."""
+    """Opening a conversation is the start: it greets whom the profile names, in their language, and is no memory."""
+    chat.stack.rows("select maas_set_profile(%s, 'Анна Мария', null, null, 'ru')", chat.user)
     chat.model.lines["/start"] = [("Здравствуйте! Пришлите фото.", [(PHOTO, "{}")])]
     body = {"user_id": str(chat.user), "assistant": "stickers"}
     opened = chat.stack.client.post("/v1/conversations", json=body).json()
@@ -123,7 +124,11 @@ def test_it_speaks_first(chat: Chat) -> None:
     assert state["final_answer"] == "Здравствуйте! Пришлите фото." and "request_photo" in chat.events(state)
     chat.conversation = UUID(opened["id"])
     assert chat.session()["state"] == "assistant_wait_photo"
+    assert "Ask next: В каком стиле" in (system := chat.model.systems()[-1])
+    assert "No photo yet: call request_photo, without" in system and 'first name: "Анна"' in system
     chat.say("Для подруги", ("Понял.", []))
+    remembered = "select content from raw_logs where user_id = %s and is_remembered order by seq"
+    assert [row["content"] for row in chat.stack.rows(remembered, chat.user)] == ["Для подруги", "Понял."]
     assert chat.stack.client.get(f"/v1/conversations/{opened['id']}").json()["title"] == "Для подруги"
 
 
@@ -429,7 +434,7 @@ def test_a_late_press_after_the_opening_changes_nothing(chat: Chat) -> None:
 
 def test_the_photo_is_asked_for_by_its_tool(chat: Chat) -> None:
     chat.say("Привет", ("Здравствуйте!", []))
-    assert "No photo yet: once you know what the user wants, call request_photo." in chat.model.systems()[-1]
+    assert "No photo yet: call request_photo, without waiting for other answers." in chat.model.systems()[-1]
     chat.send("red", "вот", ("Спасибо.", []))
     assert "The photo is there." in chat.model.systems()[-1] and "No photo yet" not in chat.model.systems()[-1]
 
