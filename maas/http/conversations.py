@@ -98,6 +98,7 @@ class AssistantChoice(Schema):
     name: str
     title: str
     description: str | None
+    voice: str | None = Field(description="The voice in which a front end that speaks should read its answers.")
 
 
 class AssistantList(Schema):

@@ -202,10 +202,13 @@ def test_conversations_are_listed_by_their_last_message(stack: Stack, user: UUID
 def test_assistants_that_can_be_chosen(stack: Stack) -> None:
     stack.rows("insert into assistants (name, role_name) values ('plain_one', 'Mentor')")
     stack.rows("insert into assistants (name, role_name, is_active) values ('hidden', 'Mentor', false)")
+    speaking = '{"voice": "sage"}'
+    stack.rows("insert into assistants (name, role_name, definition) values ('speaking', 'Mentor', %s)", speaking)
     phone = '{"channels": ["telegram"]}'
     stack.rows("insert into assistants (name, role_name, definition) values ('phone', 'Mentor', %s)", phone)
     results = {one["name"]: one for one in stack.client.get("/v1/assistants").json()["results"]}
-    assert results["plain_one"] == {"name": "plain_one", "title": "Plain One", "description": None}
+    assert results["plain_one"] == {"name": "plain_one", "title": "Plain One", "description": None, "voice": None}
+    assert results["speaking"]["voice"] == "sage"
     assert results["mentor"]["title"] == "Mentor" and results["mentor"]["description"]
     assert not {"hidden", "phone"} & results.keys()
     names = [row["name"] for row in stack.rows("select name from assistants where is_active and name <> 'phone'")]

@@ -363,6 +363,7 @@ export interface components {
       name: string;
       title: string;
       description: string | null;
+      voice: string | null;
     };
     AssistantList: {
       results: components["schemas"]["AssistantChoice"][];
