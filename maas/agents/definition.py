@@ -34,7 +34,8 @@ _FIELDS_READ_BY: dict[Routing, frozenset[str]] = {
 class Limits(BaseModel):
     """Limits of one answer: model calls (`rounds`), tool calls, seconds in all; of one reply: tokens, attempt seconds.
 
-    None stands for the value of the settings.
+    `words` is the length that an answer should have at most: longer ones are counted, none is cut. None stands for the
+    value of the settings, of `words` for no limit.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,6 +44,7 @@ class Limits(BaseModel):
     calls: Annotated[int, Field(ge=1, le=200)] = MAX_CALLS
     seconds: Annotated[float, Field(gt=0, le=3600)] = 300.0
     tokens: Annotated[int | None, Field(ge=1)] = None
+    words: Annotated[int | None, Field(ge=1, le=10_000)] = None
     attempt_seconds: Annotated[float | None, Field(gt=0, le=600)] = None
 
 

@@ -171,7 +171,7 @@ class Runtime:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
         seconds = run.time_limit(definition.limits.seconds, deps.settings.models.role_attempt_timeout(request.role))
         listener = events if deps.settings.answers.stream and definition.stream else None
-        run.log.language = definition.language
+        run.log.language, run.log.max_words = definition.language, definition.limits.words
         model = ResponderModel(run, deps, prompt, monotonic() + seconds, listener)
         try:
             async with asyncio.timeout(seconds) as timeout:

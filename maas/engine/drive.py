@@ -99,9 +99,10 @@ class Drive:
         return ClaimEnd(self.run, "released")
 
     async def _advance(self, outcome: Outcome) -> None:
+        max_words = self.run.log.max_words
         self.run, is_cancelled = await self.context.claims.advance(self.run, NEXT[self.run.status], outcome)
         if self.run.status is Status.COMPLETED:
-            self.context.metrics.count_answer(self.run)
+            self.context.metrics.count_answer(self.run, outcome.answer, max_words)
         elif is_cancelled:
             raise _cancelled()
 

@@ -32,6 +32,8 @@ LABELS = {
     "model_calls": ("provider", "model", "finish"),
     "model_tokens": ("provider", "model", "kind"),
     "tool_calls": ("tool", "outcome"),
+    "answers": ("assistant", "length"),
+    "answer_words": ("assistant",),
     "variant_answers": ("assistant", "variant", "outcome"),
 }
 FLUSH_INTERVAL_S = 1.0
@@ -60,9 +62,14 @@ class Metrics:
         if run.attempt == 1 and run.kind == "ask" and run.waited is not None:
             self.observe("claim", run.waited)
 
-    def count_answer(self, run: Run) -> None:
-        """Add a run whose answer has become visible."""
+    def count_answer(self, run: Run, answer: str | None, max_words: int | None) -> None:
+        """Add a run whose answer has become visible; `max_words`: the length that its assistant should keep to."""
         self.count("runs_finished", run.kind, "COMPLETED", "")
+        if run.kind == "ask" and answer is not None:
+            words = len(answer.split())
+            length = "unlimited" if max_words is None else "over" if words > max_words else "within"
+            self.count("answers", run.assistant, length)
+            self.count("answer_words", run.assistant, events=words)
         if run.kind == "ask" and (age := run.age()) is not None:
             self.observe("answer", age)
 

@@ -67,7 +67,8 @@ class StageLog:
     memory was incomplete, as codes. `degraded`: what the answer of an assistant lacks; `variant`: the form of the
     assistant that answers, None if it has one only. `waiting`: whose actions the answer has to show, those of the run
     or all of its conversation.
-    `language`: that of the assistant, in which our own sentences are. `pin_lock` is held while calls are stored.
+    `language`: that of the assistant, in which our own sentences are; `max_words`: how long its answers should be.
+    `pin_lock` is held while calls are stored.
     `answer_by`: when the answer must be there, by `time.monotonic`; None before the stage has asked.
     """
 
@@ -86,6 +87,7 @@ class StageLog:
     variant: str | None = None
     waiting: Literal["run", "conversation"] | None = None
     language: Literal["auto", "ru", "en"] = "auto"
+    max_words: int | None = None
     memory_reasons: set[str] = field(default_factory=set)
 
 

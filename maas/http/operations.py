@@ -47,6 +47,8 @@ COUNTERS = {
     "model_calls": "Model calls",
     "model_tokens": "Tokens of model calls; cached tokens are part of the input tokens",
     "tool_calls": "Tool calls by outcome",
+    "answers": "Answers by assistant; length: within or over the words that it should keep to, or unlimited",
+    "answer_words": "Words of answers by assistant",
     "variant_answers": "Answers of assistants that have variants, by variant and outcome",
 }
 SWAGGER_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true, validatorUrl: null})'

@@ -14,6 +14,7 @@ from maas.settings import Settings
 MODEL = "openai:gpt-5.2"
 BUILT_IN = "extractive:"
 MAX_CALLS, MAX_SECONDS = 40, 600.0  # a plan of seven steps may need most of it
+MAX_WORDS = 40  # the longest answer that its prompts ask for
 KNOWLEDGE_TOOLS = ("lightrag_query", "lightrag_query_data", "lightrag_track_status", "lightrag_get_pipeline_status")
 DELEGATION_TOOLS = ("delegateToPlanningAgent", "delegateToComplexTaskAgent")
 INTERVIEW_TOOLS = ("startInitialInterview", "conductInitialInterview", COMPLETION)
@@ -94,7 +95,7 @@ def define_corporate(settings: Settings) -> Definition:
         opening_tools=OPENING_TOOLS,
         opening_routes=(OpeningRoute(tool=STATUS_TOOL, field=PASSED, equals=False, agent="interview"),),
         context_providers=(WORKING_CONTEXT,),
-        limits=Limits(calls=MAX_CALLS, seconds=MAX_SECONDS),
+        limits=Limits(calls=MAX_CALLS, seconds=MAX_SECONDS, words=MAX_WORDS),
         model=model,
         language="ru",
         strict_language=True,

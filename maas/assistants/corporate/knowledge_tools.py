@@ -1,6 +1,6 @@
 """Tools that search documents: in a LightRAG server for those who may, else in our own knowledge.
 
-Whichever it is, what the user has said and heard in earlier dialogues, notes included, is searched beside it.
+Whichever it is, what the user and the assistant wrote in earlier dialogues, notes included, is searched beside it.
 What a number means is said here by code: nothing found, too much found, a server that is busy.
 """
 

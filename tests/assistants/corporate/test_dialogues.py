@@ -226,6 +226,11 @@ def test_the_legacy_form_is_one_voice_and_is_counted(person: Colleague) -> None:
     query = """select from engine_metrics where name = 'variant_answers' and labels->>'variant' = %s
       and labels->>'outcome' = 'answered' and events >= 1"""
     assert person.wait_rows(query, "legacy")
+    long = person.say("Расскажи подробно", legacy=["слово " * 41])
+    assert len(long["final_answer"].split()) == 41
+    lengths = """select from engine_metrics where name = 'answers' and labels = %s::jsonb and events >= 1"""
+    for length in ("within", "over"):
+        assert person.wait_rows(lengths, json.dumps({"assistant": "corporate", "length": length}))
     person.kill()
     person.start()
     assert person.say("Ещё раз привет", router=["Слушаю вас."])["agent"] == "router"

@@ -352,14 +352,14 @@ async def test_our_own_documents_are_found_by_their_user(
 
 async def test_notes_and_dialogues_are_found_by_their_user(fresh_database: str, knowledge: Knowledge) -> None:
     """Beside documents of either backend, and where there are none; nobody else finds them."""
-    said = "Запомни: переезд склада на Лесную назначен на 14 мая."
+    note = "Запомни: переезд склада на Лесную назначен на 14 мая."
     with psycopg.connect(fresh_database, row_factory=dict_row, autocommit=True) as connection:
         for user in (ALLOWED, OTHER):
-            remember(connection, user, [(datetime(2026, 4, 2, 10, tzinfo=UTC), said)])
+            remember(connection, user, [(datetime(2026, 4, 2, 10, tzinfo=UTC), note)])
     for name in NAMES[:2]:
         for user in (ALLOWED, OTHER):
             data = await knowledge.data(name, {"query": "Когда переезд склада?"}, user)
-            assert data["said"] == [{"when": "2026-04-02", "by": "user", "text": said}]
+            assert data["said"] == [{"when": "2026-04-02", "by": "user", "text": note}]
             assert data["found"] == len(data["references"]) + 1 and ("note" in data) is False
     for query, user in (("Когда переезд склада?", uuid4()), ("Какой номер у пропуска?", OTHER)):
         data = await knowledge.data(NAMES[0], {"query": query}, user)
