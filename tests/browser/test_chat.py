@@ -264,6 +264,23 @@ def test_a_page_calls_nothing_but_its_server(stack: Stack, visit: Visitor) -> No
     assert {one.partition("{id}")[2] for one in seen if "/v1/users/" in one} <= {"/events"}  # of all runs
 
 
+def test_an_exchange_takes_few_requests(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit()
+    expect(page.get_by_label("Assistant", exact=True)).to_contain_text("Mentor")
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        if (path := urlsplit(request.url).path).startswith("/v1/"):
+            asked.append(f"{request.method} {path}")
+
+    page.on("request", note)
+    say(page, f"The {word} is green.")
+    wait_for_answers(page, 1)
+    stack.wait_archived(*[row["id"] for row in stack.rows("select id from pipeline_runs where user_query ~ %s", word)])
+    expect(page.get_by_text("saving to memory")).to_have_count(0)
+    assert len(asked) <= 8, "\n".join(asked)
+
+
 def test_an_unknown_conversation_is_said_to_be_unknown(visit: Visitor) -> None:
     page = visit(f"c/{uuid4()}")
     expect(page.get_by_text("There is no such conversation, or it is not yours.")).to_be_visible()

@@ -116,24 +116,72 @@ test("refresh reads all of a kind again, and nothing else", async () => {
   expect(stale.map((key) => queries.getQueryState(key)?.isInvalidated)).toEqual([true, true, false, false]);
 });
 
-test("events of the user make lists be read again, gathered; a hidden page follows none", async () => {
+const EVENT = { request_id: "r", conversation_id: "c", kind: "ask", status: "NEW", archive_status: "PENDING" };
+const eventOf = (changes: Partial<typeof EVENT>) =>
+  `id: 1\nevent: run\ndata: ${JSON.stringify({ ...EVENT, ...changes })}\n\n`;
+
+/** Follow the user with these events on the stream; what they make be read again. */
+function hear(...events: Partial<typeof EVENT>[]) {
+  const read = vi.spyOn(queries, "invalidateQueries");
+  const asked = serve(() => ({ chunks: events.map(eventOf), isOpen: true }));
+  const { unmount } = renderHook(() => useUserEvents("ann"), { wrapper });
+  const kinds = () => read.mock.calls.map(([filters]) => filters?.queryKey?.join(" ")).sort();
+  return { asked, unmount, kinds };
+}
+
+const OF_C = [
+  "actions c",
+  "actions waiting",
+  "conversations /v1/conversations",
+  "messages c",
+  "runs /v1/runs",
+  "runs conversation c",
+];
+
+test("a run that was begun elsewhere is read with its conversation, once for several events", async () => {
+  const { kinds } = hear({}, { status: "ANALYZING" }, { status: "COMPLETED" });
+  await waitFor(() => expect(kinds()).toEqual(OF_C));
+});
+
+test("of a run that was asked here only its end makes the messages be read", async () => {
+  queries.setQueryData(keys.runs("c"), { results: [{ ...EVENT, request_id: "r" }], next: null });
+  const { kinds } = hear(
+    {},
+    { status: "RESPONDING" },
+    { status: "COMPLETED" },
+    { status: "COMPLETED", archive_status: "ARCHIVED" },
+  );
+  await waitFor(() => expect(kinds()).toEqual(["actions waiting", "messages c", "runs /v1/runs"]));
+});
+
+test("a stream begins with the newest run, which is nothing new", async () => {
+  const { kinds } = hear({ status: "COMPLETED" }, { request_id: "s", conversation_id: "d", status: "COMPLETED" });
+  await waitFor(() => expect(kinds()).toHaveLength(6));
+  expect(kinds().filter((key) => key?.endsWith(" c"))).toEqual([]);
+});
+
+test("an event changes what is shown of its run without asking", async () => {
+  const page = (item: object) => ({ pages: [{ results: [item], next: null }], pageParams: [null] });
+  const list = keys.list("conversations", "/v1/conversations", { limit: 50 });
+  queries.setQueryData(keys.run("r"), { request_id: "r", archive_status: "PENDING" });
+  queries.setQueryData(list, page({ id: "c", is_processing: true }));
+  hear({ status: "COMPLETED", archive_status: "ARCHIVED" });
+  await waitFor(() => expect(queries.getQueryData(keys.run("r"))).toMatchObject({ archive_status: "ARCHIVED" }));
+  expect(queries.getQueryData(list)).toEqual(page({ id: "c", is_processing: false }));
+});
+
+test("a hidden page follows nothing; what it missed is read at once", async () => {
   let isHidden = false;
   vi.spyOn(document, "hidden", "get").mockImplementation(() => isHidden);
   const change = (hidden: boolean) => {
     isHidden = hidden;
     document.dispatchEvent(new Event("visibilitychange"));
   };
-  const read = vi.spyOn(queries, "invalidateQueries");
-  const event = 'id: 1\nevent: run\ndata: {"status": "NEW"}\n\n';
-  const asked = serve(() => ({ chunks: [event, event, event], isOpen: true }));
-  const { unmount } = renderHook(() => useUserEvents("ann"), { wrapper });
-  await waitFor(() => expect(read).toHaveBeenCalledTimes(4));
-  const kinds = read.mock.calls.map(([filters]) => filters?.queryKey?.[0]);
-  expect(kinds.sort()).toEqual(["actions", "conversations", "messages", "runs"]);
+  const { asked, unmount, kinds } = hear();
+  await waitFor(() => expect(asked).toHaveLength(1));
   change(true);
-  expect(asked).toHaveLength(1);
-  change(false); // what was missed meanwhile is read at once
-  await waitFor(() => expect(read).toHaveBeenCalledTimes(8));
+  change(false);
+  await waitFor(() => expect(kinds()).toEqual(["actions", "conversations", "messages", "runs"]));
   expect(asked.map(({ path }) => path)).toEqual(Array(2).fill("/v1/users/ann/events"));
   unmount();
   change(true);

@@ -24,6 +24,13 @@ const BUILT: Record<string, string[]> = {
   ),
   "admin.by.": ["day", "user", "assistant", "model"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],
+  "chat.memory.": [
+    "search_failed",
+    "embedder_busy",
+    "embedder_unavailable",
+    "vectors_unreadable",
+    "vectors_behind",
+  ].concat(["archive_failed", "archive_skipped", "archive_behind", "client_messages_cut"]),
   "chat.mode.": ["auto", "plan", "ask"],
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],

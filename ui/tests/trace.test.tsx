@@ -171,7 +171,7 @@ test("calls open: the prompt as it was, the reply; and the whole is saved as JSO
 
 test("a failed request can be looked into, and says why to an administrator", async () => {
   const onShow = vi.fn();
-  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={onShow} onOver={() => undefined} />, { wrapper });
+  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={onShow} isTask={false} />, { wrapper });
   expect(await screen.findByText(/quota 0 left/)).toBeTruthy();
   for (const [name, panel] of [
     ["Evidence", "evidence"],

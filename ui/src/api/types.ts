@@ -10,11 +10,13 @@ export type Source = Schemas["Source"];
 export type Button = Schemas["Button"];
 export type TaskStep = Schemas["TaskStepState"];
 export type Run = Schemas["RunState"];
+export type RunPage = Schemas["RunPage"];
 export type RunSummary = Schemas["RunSummary"];
 export type Message = Pick<
   Schemas["ConversationMessage"],
   "id" | "run_id" | "role" | "content" | "agent" | "attachment_ids" | "action_id" | "created_at"
 > & { isRunGone?: boolean };
+export type ConversationPage = Schemas["ConversationPage"];
 export type MessagePage = Schemas["MessagePage"];
 export type Memory = Schemas["Memory"];
 export type ForgetResult = Schemas["ForgetResult"];

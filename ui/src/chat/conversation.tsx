@@ -1,18 +1,18 @@
 // A conversation: what is loaded of it, what is being answered and sent, and where one writes.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 
 import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
-import type { Action, Mode, RunSummary } from "../api/types";
+import type { Action, Mode, RunPage, RunSummary } from "../api/types";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Composer } from "./composer";
-import { findTarget, isEnded, useItems, useMessages, useTarget } from "./items";
+import { findTarget, isEnded, runOf, useItems, useMessages, useTarget } from "./items";
 import { Messages } from "./messages";
 import { type Outgoing, upload, useOutbox } from "./outbox";
 import type { ShowPanel } from "./turns";
@@ -62,7 +62,14 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
   const toEnd = () => navigate(`/c/${id}`, { replace: true });
   const unfinished = items.filter((item) => item.kind === "run" && !isEnded(item.run));
 
-  const readAgain = useCallback(() => refresh(queries, ["messages", "runs", "actions", "conversations"]), [queries]);
+  const readAgain = () => refresh(queries, ["messages", "runs", "actions", "conversations"]);
+  const addRun = (message: Outgoing, runId: string) => {
+    queries.setQueryData<RunPage>(keys.runs(message.conversationId), (page) => ({
+      next: page?.next ?? null,
+      results: [runOf(message, runId), ...(page?.results ?? [])],
+    }));
+    void refresh(queries, [keys.allConversations()]);
+  };
   const submit = async (text: string, photos: File[]) => {
     setUploadError(null);
     let attachmentIds: string[] = [];
@@ -86,7 +93,7 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
     };
     onStart(text);
     if (hasLater) toEnd(); // one's own message is always seen
-    outbox.enqueue(message, () => void readAgain());
+    outbox.enqueue(message, addRun);
   };
   const stop = () => {
     for (const item of unfinished)
@@ -107,7 +114,6 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
         assistant={assistant}
         actionsOf={actionsOf}
         onShow={onShow}
-        onOver={readAgain}
         isLoading={!isNew && list.isPending}
         hasLater={hasLater}
         isLoadingEarlier={list.isFetchingNextPage}

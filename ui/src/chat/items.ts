@@ -158,6 +158,29 @@ function questionOf(run: RunSummary): Message {
   };
 }
 
+/** A run as the server lists it, from a message that it has just taken. */
+export function runOf(message: Outgoing, runId: string): RunSummary {
+  return {
+    request_id: runId,
+    user_id: message.userId,
+    query: message.text,
+    answer: null,
+    assistant: message.assistant,
+    conversation_id: message.conversationId,
+    kind: "ask",
+    source: "http",
+    status: "NEW",
+    archive_status: "PENDING",
+    error_code: null,
+    error_message: null,
+    limited: null,
+    memory: "ok",
+    created_at: message.at,
+    completed_at: null,
+    action: null,
+  };
+}
+
 export function isEnded(run: RunSummary): boolean {
   return run.status === "COMPLETED" || run.status === "FAILED";
 }

@@ -28,7 +28,6 @@ interface Props {
   onLater: () => void;
   onEnd: (() => void) | null; // null: the end is here
   onShow: ShowPanel;
-  onOver: () => void;
   onExample: (text: string) => void;
 }
 
@@ -45,7 +44,6 @@ export function Messages({
   onLater,
   onEnd,
   onShow,
-  onOver,
   onExample,
 }: Props) {
   const box = useRef<HTMLDivElement>(null);
@@ -137,7 +135,7 @@ export function Messages({
               className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark ring-8 ring-mark" : ""}`}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Row item={items[index]!} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={onOver} />
+              <Row item={items[index]!} assistant={assistant} actionsOf={actionsOf} onShow={onShow} />
             </div>
           ))}
         </div>
@@ -165,13 +163,11 @@ function Row({
   assistant,
   actionsOf,
   onShow,
-  onOver,
 }: {
   item: Item;
   assistant: string;
   actionsOf: Map<string, Action[]>;
   onShow: ShowPanel;
-  onOver: () => void;
 }) {
   const { userId } = useUser();
   const [outbox] = useOutbox();
@@ -197,10 +193,10 @@ function Row({
     return (
       <LiveTurn
         runId={item.run.request_id}
+        isTask={item.run.kind === "task"}
         assistant={item.run.assistant}
         actions={actionsOf.get(item.run.request_id) ?? []}
         onShow={onShow}
-        onOver={onOver}
       />
     );
   }

@@ -17,6 +17,7 @@ import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { say, sayOr } from "../texts";
 import { ActionCard } from "./action_card";
+import { Notes } from "./notes";
 import { notifyOfAnswer } from "./notification";
 import { Stages } from "./stages";
 import { useTrace } from "./trace";
@@ -24,15 +25,17 @@ import { useTrace } from "./trace";
 export type Panel = "evidence" | "trace" | "logs";
 export type ShowPanel = (runId: string, panel: Panel, mark?: number) => void;
 
-/** The state of a run, for the line under its answer. */
-export function useRunState(runId: string | null) {
+/** The state of a run; with `isPolled` until it is archived, where no event of the user says that. */
+export function useRunState(runId: string | null, isPolled = false) {
   return useQuery({
     queryKey: keys.run(runId),
     queryFn: ({ signal }) => get(`/v1/runs/${runId}`, {}, signal),
     enabled: runId !== null,
     staleTime: 60_000,
     refetchInterval: ({ state }) =>
-      state.data?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(state.data.archive_status) ? 1000 : false,
+      isPolled && state.data?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(state.data.archive_status)
+        ? 1000
+        : false,
   });
 }
 
@@ -98,21 +101,21 @@ export function AssistantMessage({
 /** A run without a stored answer: it is being answered, or it has failed. */
 export function LiveTurn({
   runId,
+  isTask,
   assistant,
   actions,
   onShow,
-  onOver,
 }: {
   runId: string;
+  isTask: boolean;
   assistant: string;
   actions: Action[];
   onShow: ShowPanel;
-  onOver: () => void;
 }) {
   const { userId } = useUser();
   const live = useRun(runId);
   const queries = useQueryClient();
-  const run = useRunState(live.isOver ? runId : null);
+  const run = useRunState(live.isOver && (isTask || live.error) ? runId : null); // an answer comes with the messages
   const retry = useMutation({
     mutationFn: () => post(`/v1/runs/${runId}/retry`),
     onSuccess: () => refresh(queries, ["runs", "run", "messages", "trace"]),
@@ -123,7 +126,6 @@ export function LiveTurn({
   const end = useEffectEvent(() => {
     if (live.answer) notifyOfAnswer(userId, live.answer);
     void queries.invalidateQueries({ queryKey: keys.run(runId) });
-    onOver();
   });
   useEffect(() => {
     if (live.isOver) end();
@@ -203,12 +205,13 @@ function Footer({
 }) {
   const { isAdmin } = useUser();
   const seconds = run ? secondsOf(run) : null;
+  const memories = new Set(run?.sources.map((one) => one.number ?? one.id)).size; // as Evidence counts them: by line
   const isSaving = run?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(run.archive_status);
   return (
     <div className="flex flex-wrap items-baseline gap-x-3 text-small text-quiet">
       <span>
         {name}, <Time at={at} />
-        {run && run.sources.length > 0 && <> · {say("chat.memories", { n: run.sources.length })}</>}
+        {memories > 0 && <> · {say("chat.memories", { n: memories })}</>}
         {seconds !== null && (
           <>
             {" · "}
@@ -239,16 +242,6 @@ function Footer({
 
 function Answer({ text, runId, onShow }: { text: string; runId: string | null; onShow: ShowPanel }) {
   return <Markdown text={text} onMark={runId ? (number) => onShow(runId, "evidence", number) : undefined} />;
-}
-
-function Notes({ run }: { run: Run }) {
-  const notes = [
-    run.limited === "budget" && say("chat.limited"),
-    run.limited === "stopped" && say("chat.cancelled"),
-    !run.limited && run.degraded.length > 0 && say("chat.degraded"),
-    run.memory !== "ok" && say("chat.memoryIncomplete"),
-  ].filter(Boolean);
-  return notes.length ? <p className="mt-1 text-small text-warn">{notes.join(" ")}</p> : null;
 }
 
 function Tools({ tools }: { tools: ToolCall[] }) {

@@ -33,7 +33,7 @@ export function RunView({ id, actions }: { id: string; actions?: (run: Run) => R
   const { userId, isAdmin } = useUser();
   const [mark, setMark] = useState<number | null>(null);
   const live = useRun(id);
-  const { data: run, error } = useRunState(id);
+  const { data: run, error } = useRunState(id, true);
   const layers = useLayers(isAdmin ? id : null);
   if (error) return <ErrorNotice error={error} />;
   if (!run) return <Skeleton />;

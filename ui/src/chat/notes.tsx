@@ -1,0 +1,24 @@
+import type { Run } from "../api/types";
+import { say, sayOr } from "../texts";
+
+/** What was not as usual: who did it instead of the model, and how far memory was searched. */
+export function Notes({ run }: { run: Run }) {
+  const stages = run.degraded.filter((one) => one !== "language").map((one) => sayOr(`stage.${one}`, one));
+  const warnings = [
+    run.limited === "budget" && say("chat.limited"),
+    run.limited === "stopped" && say("chat.cancelled"),
+    !run.limited && stages.length > 0 && say("chat.degraded", { stages: stages.join(", ") }),
+    run.degraded.includes("language") && say("chat.otherLanguage"),
+  ].filter(Boolean);
+  const ofMemory = run.memory_reasons.map((reason) => sayOr(`chat.memory.${reason}`, reason));
+  return (
+    <>
+      {warnings.length > 0 && <p className="mt-1 text-small text-warn">{warnings.join(" ")}</p>}
+      {ofMemory.length > 0 && (
+        <p className={`mt-1 text-small ${run.memory === "unavailable" ? "text-warn" : "text-quiet"}`}>
+          {ofMemory.join(" ")}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+// The line under an answer: what it was given, and what was not as usual.
+
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { keys } from "../src/api/keys";
+import type { Run, Source } from "../src/api/types";
+import { AssistantMessage } from "../src/chat/turns";
+import { session } from "../src/session/session";
+import { chooseLanguage } from "../src/texts";
+import { type Asked, CONFIG, serve } from "./server";
+
+const RUN = {
+  request_id: "r",
+  archive_status: "ARCHIVED",
+  sources: [],
+  degraded: [],
+  limited: null,
+  memory: "ok",
+  memory_reasons: [],
+  buttons: [],
+  timings: { created_at: "2026-11-01T10:00:00Z", completed_at: "2026-11-01T10:00:01.5Z" },
+} as object as Run;
+
+let asked: Asked[];
+beforeEach(async () => {
+  asked = serve(() => ({ body: { ...CONFIG, auth: "none", local_user_id: "ann" } }));
+  chooseLanguage("en");
+  await session.start();
+});
+afterEach(cleanup);
+
+function show(changes: Partial<Run> | null) {
+  const queries = new QueryClient();
+  if (changes) queries.setQueryData(keys.run("r"), { ...RUN, ...changes });
+  const message = {
+    id: "m",
+    run_id: "r",
+    role: "assistant" as const,
+    content: "In Lisbon.",
+    agent: null,
+    attachment_ids: [],
+    action_id: null,
+    created_at: "2026-11-01T10:00:01.5Z",
+    isRunGone: !changes,
+  };
+  render(
+    <QueryClientProvider client={queries}>
+      <AssistantMessage message={message} assistant="mentor" actions={[]} onShow={() => undefined} />
+    </QueryClientProvider>,
+  );
+}
+
+test("memories are counted by line, and nothing is asked for that, also while it is archived", () => {
+  const source = (id: string, number: number): Source => ({ id, kind: "turn", score: 1, number, origins: [] });
+  const before = asked.length;
+  show({ sources: [source("a", 6), source("b", 6), source("c", 7)], archive_status: "PENDING" });
+  expect(screen.getByText(/2 memories/).textContent).toContain("1.5 s");
+  expect(asked.slice(before)).toEqual([]);
+});
+
+test("an answer whose run is gone stands by itself", () => {
+  show(null);
+  screen.getByText("In Lisbon.");
+  expect(screen.queryByRole("button")).toBeNull();
+});
+
+test("a note names the stages that had no model's reply, and warns", () => {
+  show({ degraded: ["analyzer", "language"] });
+  const note = screen.getByText(/Rules stood in for the model here: Analyzer\./);
+  expect(note.className).toContain("text-warn");
+  expect(note.textContent).toContain("not in the language of its assistant");
+});
+
+test("vectors that lag are told quietly, a failed search is a warning", () => {
+  show({ memory: "degraded", memory_reasons: ["vectors_behind"] });
+  expect(screen.getByText(/Older messages were searched by words only/).className).toContain("text-quiet");
+  cleanup();
+  show({ memory: "unavailable", memory_reasons: ["search_failed"] });
+  expect(screen.getByText("Memory could not be searched.").className).toContain("text-warn");
+});
