@@ -180,7 +180,7 @@ def test_code_is_shown_as_it_was_written(stack: Stack, visit: Visitor) -> None:
     answer = page.locator("article[id^=run-] .prose").last
     expect(answer.locator("code").first).to_have_text("list[0]")
     expect(answer.locator("pre code")).to_have_text("print(rows[12][3])\n")
-    expect(answer.get_by_role("button")).to_have_text(["[1]"])
+    expect(answer.get_by_role("button")).to_have_text(["[1]", "Copy"])
     shot(page, "code")
 
 

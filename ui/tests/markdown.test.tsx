@@ -1,6 +1,6 @@
 // Answers as they are shown: citations are buttons, and code is what was written.
 
-import { cleanup, fireEvent, render } from "@testing-library/react";
+import { cleanup, fireEvent, render, waitFor } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { Markdown } from "../src/parts/markdown";
@@ -10,13 +10,14 @@ afterEach(cleanup);
 function show(text: string) {
   const onMark = vi.fn();
   const { container } = render(<Markdown text={text} onMark={onMark} />);
-  return { container, onMark, marks: () => [...container.querySelectorAll("button")].map((one) => one.textContent) };
+  const marks = () => [...container.querySelectorAll("button.align-super")].map((one) => one.textContent);
+  return { container, onMark, marks };
 }
 
 test.each([
   ["`list[0]` is the first", "list[0] is the first"],
-  ["```python\nprint(list[0], rows[12][3])\n```", "print(list[0], rows[12][3])\n"],
-  ["    indented[1]", "indented[1]\n"],
+  ["```python\nprint(list[0], rows[12][3])\n```", "print(list[0], rows[12][3])\nCopy"],
+  ["    indented[1]", "indented[1]\nCopy"],
   ["[see list[0]](https://example.org/a[1])", "see list[0]"],
   ["[page [2]](https://example.org)", "page [2]"],
   ["<https://example.org/[1]>", "https://example.org/[1]"],
@@ -24,6 +25,15 @@ test.each([
   const { container, marks } = show(text);
   expect(container.querySelector(".prose")!.textContent).toBe(shown);
   expect(marks()).toEqual([]);
+});
+
+test("code is copied as it was written", async () => {
+  const writeText = vi.fn(async () => undefined);
+  Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });
+  const { container } = show("```ts\nconst a = `b[1]`;\n```");
+  fireEvent.click(container.querySelector("pre + button")!);
+  await waitFor(() => expect(writeText).toHaveBeenCalledWith("const a = `b[1]`;\n"));
+  Reflect.deleteProperty(navigator, "clipboard");
 });
 
 test("citations in text are buttons that lead to their memory", () => {

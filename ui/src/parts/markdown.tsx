@@ -1,8 +1,9 @@
 import { findAndReplace } from "mdast-util-find-and-replace";
 import { memo } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
+import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
+import { CopyButton } from "./copy_button";
 import { visible } from "./visible";
 
 const MAX_CHARS = 100_000; // of Markdown; the rest is shown as plain text
@@ -50,7 +51,12 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
       ) : (
         alt
       ),
-    pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
+    pre: ({ children, node }) => (
+      <div className="relative">
+        <pre tabIndex={0}>{children}</pre>
+        <CopyButton text={codeOf(node)} className="quiet-button absolute top-1 right-2 bg-raised" />
+      </div>
+    ),
   };
   return (
     <div className="prose">
@@ -78,6 +84,11 @@ function remarkMarks() {
       { ignore: ["link", "linkReference"] },
     );
   };
+}
+
+function codeOf(block: ExtraProps["node"]): string {
+  const code = block?.children[0];
+  return code?.type === "element" ? code.children.map((one) => (one.type === "text" ? one.value : "")).join("") : "";
 }
 
 function isBomb(text: string): boolean {
