@@ -1,7 +1,7 @@
 // The line under an answer: what it was given, and what was not as usual.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { keys } from "../src/api/keys";
@@ -25,20 +25,24 @@ const RUN = {
 
 let asked: Asked[];
 beforeEach(async () => {
-  asked = serve(() => ({ body: { ...CONFIG, auth: "none", local_user_id: "ann" } }));
+  asked = serve(({ path }) => {
+    if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: "ann" } };
+    const at = "2026-11-01T10:00:00Z";
+    return { body: { id: path, kind: "turn", memory: "Alma lives in Lisbon.", speaker: "user", occurred_at: at } };
+  });
   chooseLanguage("en");
   await session.start();
 });
 afterEach(cleanup);
 
-function show(changes: Partial<Run> | null) {
+function show(changes: Partial<Run> | null, content = "In Lisbon.") {
   const queries = new QueryClient();
   if (changes) queries.setQueryData(keys.run("r"), { ...RUN, ...changes });
   const message = {
     id: "m",
     run_id: "r",
     role: "assistant" as const,
-    content: "In Lisbon.",
+    content,
     agent: null,
     attachment_ids: [],
     action_id: null,
@@ -58,6 +62,23 @@ test("memories are counted by line, and nothing is asked for that, also while it
   show({ sources: [source("a", 6), source("b", 6), source("c", 7)], archive_status: "PENDING" });
   expect(screen.getByText(/2 memories/).textContent).toContain("1.5 s");
   expect(asked.slice(before)).toEqual([]);
+});
+
+test("a citation shows its words in place, once, while it has the focus", async () => {
+  const source = (id: string, number: number): Source => ({ id, kind: "turn", score: 1, number, origins: [] });
+  show({ sources: [source("a", 6), source("b", 6), source("c", 7)], assistant: "mentor" }, "In Lisbon [6].");
+  const mark = screen.getByRole("button", { name: "[6]" });
+  expect(screen.queryByRole("tooltip")).toBeNull();
+  fireEvent.focus(mark);
+  await screen.findByText(/Alma lives in Lisbon/);
+  expect(screen.getByRole("tooltip").textContent).toMatch(/^you, .*Alma lives in Lisbon\.$/);
+  expect(mark.getAttribute("aria-describedby")).toBe(screen.getByRole("tooltip").id);
+  expect(asked.filter(({ path }) => path.includes("/memories/")).map(({ path }) => path.slice(0, 14))).toEqual([
+    "/v1/memories/a",
+    "/v1/memories/b",
+  ]);
+  fireEvent.blur(mark);
+  expect(screen.queryByRole("tooltip")).toBeNull();
 });
 
 test("an answer whose run is gone stands by itself", () => {

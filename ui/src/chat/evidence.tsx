@@ -17,6 +17,7 @@ import { useUser } from "../session/session";
 import { say } from "../texts";
 
 const FIRST_SHOWN = 12;
+const SHOWN_CHARS = 200; // of the words of a citation, in place
 
 export function Evidence({ run, marked }: { run: Run; marked: number | null }) {
   const [shown, setShown] = useState(FIRST_SHOWN);
@@ -63,7 +64,8 @@ function groupByLine(sources: Source[]): Source[][] {
   return [...lines.values()];
 }
 
-function LineCard({ line, assistant, isMarked }: { line: Source[]; assistant: string; isMarked: boolean }) {
+/** The memories on a line; gone, if all of them were forgotten. */
+function useMemories(line: Source[]) {
   const { userId } = useUser();
   const found = useQueries({
     queries: line.map(({ id }) => ({
@@ -72,8 +74,35 @@ function LineCard({ line, assistant, isMarked }: { line: Source[]; assistant: st
       staleTime: 60_000,
     })),
   });
-  const memories = found.flatMap(({ data }) => (data ? [data] : []));
-  const isGone = found.every(({ error }) => error instanceof ApiError && error.status === 404);
+  return {
+    memories: found.flatMap(({ data }) => (data ? [data] : [])),
+    isGone: found.every(({ error }) => error instanceof ApiError && error.status === 404),
+  };
+}
+
+/** The words of a citation, in place: by whom, when, and how they begin. */
+export function CitedWords({ runId, number }: { runId: string; number: number }) {
+  const { data: run } = useQuery({
+    queryKey: keys.run(runId),
+    queryFn: ({ signal }) => get(`/v1/runs/${runId}`, {}, signal),
+    staleTime: Infinity,
+  });
+  const { memories, isGone } = useMemories(run?.sources.filter((one) => one.number === number) ?? []);
+  if (!run || (!isGone && !memories.length)) return say("app.loading");
+  if (isGone) return say("evidence.gone");
+  return sameWords(memories).map(([memory]) => (
+    <span key={memory!.id} className="block">
+      <span className="block text-quiet">
+        {speakerOf(memory!, run.assistant)}, <Time at={memory!.occurred_at} />
+      </span>
+      {visible(memory!.memory).slice(0, SHOWN_CHARS)}
+      {memory!.memory.length > SHOWN_CHARS && "…"}
+    </span>
+  ));
+}
+
+function LineCard({ line, assistant, isMarked }: { line: Source[]; assistant: string; isMarked: boolean }) {
+  const { memories, isGone } = useMemories(line);
   const number = line[0]!.number;
   return (
     <li

@@ -17,6 +17,7 @@ import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { say, sayOr } from "../texts";
 import { ActionCard } from "./action_card";
+import { CitedWords } from "./evidence";
 import { Notes } from "./notes";
 import { notifyOfAnswer } from "./notification";
 import { Stages } from "./stages";
@@ -241,7 +242,14 @@ function Footer({
 }
 
 function Answer({ text, runId, onShow }: { text: string; runId: string | null; onShow: ShowPanel }) {
-  return <Markdown text={text} onMark={runId ? (number) => onShow(runId, "evidence", number) : undefined} />;
+  if (!runId) return <Markdown text={text} />;
+  return (
+    <Markdown
+      text={text}
+      onMark={(number) => onShow(runId, "evidence", number)}
+      wordsOf={(number) => <CitedWords runId={runId} number={number} />}
+    />
+  );
 }
 
 function Tools({ tools }: { tools: ToolCall[] }) {

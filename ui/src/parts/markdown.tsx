@@ -1,5 +1,5 @@
 import { findAndReplace } from "mdast-util-find-and-replace";
-import { memo } from "react";
+import { memo, type ReactNode, useId, useState } from "react";
 import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
@@ -16,13 +16,14 @@ const MARK = /\[(\d{1,3})\]/g;
 interface Props {
   text: string;
   onMark?: (number: number) => void;
+  wordsOf?: (number: number) => ReactNode; // what a citation shows in place: phrases, no blocks
 }
 
 /**
  * Markdown without raw HTML: tags are text, images are links, links lead to the web or to mail only.
  * With `onMark`, citations [n] are buttons; in code and in links they are what was written.
  */
-export const Markdown = memo(function Markdown({ text, onMark }: Props) {
+export const Markdown = memo(function Markdown({ text, onMark, wordsOf }: Props) {
   const shown = visible(text);
   if (isBomb(shown)) return <pre className="whitespace-pre-wrap">{shown}</pre>;
   const components: Components = {
@@ -34,15 +35,10 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
       ) : (
         children
       ),
-    cite: ({ children }) => (
-      <button
-        type="button"
-        className="align-super text-small text-accent underline"
-        onClick={() => onMark?.(Number(String(children).slice(1, -1)))}
-      >
-        {children}
-      </button>
-    ),
+    cite: ({ children }) => {
+      const number = Number(String(children).slice(1, -1));
+      return <Mark number={number} onOpen={() => onMark?.(number)} words={wordsOf} />;
+    },
     img: ({ src, alt }) =>
       typeof src === "string" && LINK.test(src) ? (
         <a href={src} target="_blank" rel="noreferrer noopener nofollow">
@@ -71,6 +67,38 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
     </div>
   );
 });
+
+/** A citation; while it is pointed at or has the focus, which a tap gives it, its words stand above it. */
+function Mark({ number, onOpen, words }: { number: number; onOpen: () => void; words: Props["wordsOf"] }) {
+  const [isShown, setShown] = useState(false);
+  const id = useId();
+  const show = () => setShown(true);
+  const hide = () => setShown(false);
+  return (
+    <span className="relative" onMouseEnter={show} onMouseLeave={hide}>
+      <button
+        type="button"
+        className="align-super text-small text-accent underline"
+        aria-describedby={isShown && words ? id : undefined}
+        onFocus={show}
+        onBlur={hide}
+        onKeyDown={(event) => event.key === "Escape" && hide()}
+        onClick={onOpen}
+      >
+        [{number}]
+      </button>
+      {isShown && words && (
+        <span
+          id={id}
+          role="tooltip"
+          className="absolute bottom-full left-0 z-10 w-72 max-w-[70vw] rounded border border-line bg-page p-2 text-small shadow-lg"
+        >
+          {words(number)}
+        </span>
+      )}
+    </span>
+  );
+}
 
 /** Makes the citations [n] of plain text elements of their own. Code is no text, and a link is not looked into. */
 function remarkMarks() {
