@@ -13,6 +13,7 @@ import { type Asked, CONFIG, serve } from "./server";
 
 const RUN = {
   request_id: "r",
+  status: "COMPLETED",
   archive_status: "ARCHIVED",
   sources: [],
   degraded: [],
@@ -79,6 +80,11 @@ test("a citation shows its words in place, once, while it has the focus", async 
   ]);
   fireEvent.blur(mark);
   expect(screen.queryByRole("tooltip")).toBeNull();
+});
+
+test("an answer without memories says so", () => {
+  show({});
+  screen.getByText(/without memories/);
 });
 
 test("an answer whose run is gone stands by itself", () => {

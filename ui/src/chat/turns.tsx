@@ -212,7 +212,9 @@ function Footer({
     <div className="flex flex-wrap items-baseline gap-x-3 text-small text-quiet">
       <span>
         {name}, <Time at={at} />
-        {memories > 0 && <> · {say("chat.memories", { n: memories })}</>}
+        {run?.status === "COMPLETED" && (
+          <> · {memories ? say("chat.memories", { n: memories }) : say("chat.noMemories")}</>
+        )}
         {seconds !== null && (
           <>
             {" · "}

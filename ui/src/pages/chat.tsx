@@ -14,6 +14,7 @@ import { Conversation } from "../chat/conversation";
 import { Evidence } from "../chat/evidence";
 import { Logs } from "../chat/logs";
 import { useOutbox } from "../chat/outbox";
+import { Title } from "../chat/title";
 import { Trace } from "../chat/trace";
 import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
 import { Boundary } from "../parts/boundary";
@@ -92,7 +93,11 @@ function Chat({ id }: { id: string | null }) {
         <header className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
           {id === null ? <AssistantPicker value={assistant} onChange={setAssistant} /> : <b>{name}</b>}
           <h1 className="min-w-0 flex-1 truncate text-small text-quiet">
-            {conversation.data?.title ?? (id === null ? say("nav.new") : "")}
+            {id !== null && conversation.data ? (
+              <Title id={id} title={conversation.data.title ?? say("nav.untitled")} />
+            ) : (
+              id === null && say("nav.new")
+            )}
           </h1>
           <select
             className="min-h-0! max-w-56 py-1! text-small"
