@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One command: its name, `module:attribute` of its function or its typer group, and its help text."""
+    """One command: its name, `module:attribute` of its function or its typer group, its heading in the help, and its
+    help text."""
 
     name: str
     target: str
+    group: str
     help: str
 
 
@@ -31,93 +33,128 @@ COMMANDS = (
     Entry(
         "up",
         "maas.cli.up:up",
+        "Start",
         "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops everything.",
     ),
-    Entry("migrate", "maas.cli.up:migrate", "Migrate the database to the current schema and insert missing prompts."),
     Entry(
-        "backup",
-        "maas.cli.backup:backup",
-        "Write the whole database to a file, as it is at one moment; requests go on meanwhile.",
+        "migrate",
+        "maas.cli.up:migrate",
+        "Start",
+        "Migrate the database to the current schema and insert missing prompts.",
     ),
-    Entry("restore", "maas.cli.backup:restore", "Fill an empty database with a backup, and migrate it."),
-    Entry("ask", "maas.cli.chat:ask", "Ask one question, wait for the answer and print it."),
-    Entry("chat", "maas.cli.chat:chat", "Chat with an assistant; /help lists the commands of the chat."),
+    Entry(
+        "doctor",
+        "maas.cli.doctor:doctor",
+        "Start",
+        "Check database, LISTEN, prompts, models and access; print problems with their remedies, then the settings.",
+    ),
+    Entry("orchestrator", "maas.cli.up:orchestrator", "Start", "Run one orchestrator process; `maas up` starts one."),
+    Entry(
+        "mcp",
+        "maas.cli.up:serve_mcp",
+        "Start",
+        "Serve memory as MCP tools over standard input and output; an MCP client starts this command.\n\n"
+        "It needs a running MaaS (`make run`). The API key, if one is needed, is read from MAAS_API_KEY.\n"
+        "The HTTP server offers the same tools at /mcp.",
+    ),
+    Entry("ask", "maas.cli.chat:ask", "Talk", "Ask one question, wait for the answer and print it."),
+    Entry("chat", "maas.cli.chat:chat", "Talk", "Chat with an assistant; /help lists the commands of the chat."),
+    Entry("search", "maas.cli.memories:search_memory", "Memory", "Search a user's memory and print the best matches."),
+    Entry(
+        "facts",
+        "maas.cli.facts:cli",
+        "Memory",
+        "List what is true of a user (`maas facts USER`), decide what is wrong, has ended or is always shown, and find "
+        "it all again in the words.",
+    ),
     Entry(
         "import",
         "maas.cli.memories:import_history",
+        "Memory",
         "Import a chat history or an export. Run it again after an interruption: nothing is imported twice.",
-    ),
-    Entry(
-        "load",
-        "maas.cli.load:load",
-        "Load rows that tools read into a table that is open for loading. Run it again after an "
-        "interruption: the same rows change nothing.",
     ),
     Entry(
         "export",
         "maas.cli.memories:export_user",
+        "Memory",
         "Write all data of a user as NDJSON that `maas import` accepts: messages, summaries, conversations, images, "
         "runs.",
     ),
     Entry(
         "forget",
         "maas.cli.memories:forget",
+        "Memory",
         "Delete one memory: its text, every summary made from it, and answers that repeat it.",
     ),
-    Entry("erase", "maas.cli.memories:erase", "Delete a user from every table and print the number of deleted rows."),
-    Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
     Entry(
-        "facts",
-        "maas.cli.facts:cli",
-        "List what is true of a user (`maas facts USER`), decide what is wrong, has ended or is always shown, and find "
-        "it all again in the words.",
+        "erase",
+        "maas.cli.memories:erase",
+        "Memory",
+        "Delete a user from every table and print the number of deleted rows.",
+    ),
+    Entry(
+        "compact",
+        "maas.cli.memories:compact",
+        "Memory",
+        "Merge all summaries that are due, as orchestrators do in the background.",
     ),
     Entry(
         "embed",
         "maas.cli.memories:embed",
+        "Memory",
         "Compute all missing vectors for MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "
         "twice.",
     ),
-    Entry("runs", "maas.cli.runs:list_runs", "List runs, newest first."),
-    Entry("top", "maas.cli.top:top", "Show queue, rates, stages, orchestrators and stuck runs until Ctrl-C."),
-    Entry("tools", "maas.cli.tools:list_tools", "List the tools of the orchestrators and what each of them does."),
-    Entry("trace", "maas.cli.runs:trace_run", "Show one run: stages, model calls, tools, memory and answer."),
     Entry(
-        "doctor",
-        "maas.cli.doctor:doctor",
-        "Check database, LISTEN, prompts, models and access; print problems with their remedies, then the settings.",
+        "knowledge",
+        "maas.cli.knowledge:cli",
+        "Memory",
+        "Add, list, search and remove documents that answers may draw on, for one user or for all.",
     ),
+    Entry("runs", "maas.cli.runs:list_runs", "Operate", "List runs, newest first."),
     Entry(
-        "mcp",
-        "maas.cli.up:serve_mcp",
-        "Serve memory as MCP tools over standard input and output; an MCP client starts this command.\n\n"
-        "It needs a running MaaS (`make run`). The API key, if one is needed, is read from MAAS_API_KEY.\n"
-        "The HTTP server offers the same tools at /mcp.",
-    ),
-    Entry("orchestrator", "maas.cli.up:orchestrator", "Run one orchestrator process; `maas up` starts one."),
-    Entry(
-        "compact",
-        "maas.cli.memories:compact",
-        "Merge all summaries that are due, as orchestrators do in the background.",
+        "trace", "maas.cli.runs:trace_run", "Operate", "Show one run: stages, model calls, tools, memory and answer."
     ),
     Entry(
         "replay",
         "maas.cli.replay:replay_run",
+        "Operate",
         "Run the stages of a finished run again, with the current prompts or another model, and show what differs.",
     ),
-    Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
-    Entry("secrets", "maas.cli.secrets:cli", "Manage the tokens of users for MCP servers."),
     Entry(
-        "knowledge",
-        "maas.cli.knowledge:cli",
-        "Add, list, search and remove documents that answers may draw on, for one user or for all.",
+        "top", "maas.cli.top:top", "Operate", "Show queue, rates, stages, orchestrators and stuck runs until Ctrl-C."
     ),
+    Entry(
+        "backup",
+        "maas.cli.backup:backup",
+        "Operate",
+        "Write the whole database to a file, as it is at one moment; requests go on meanwhile.",
+    ),
+    Entry("restore", "maas.cli.backup:restore", "Operate", "Fill an empty database with a backup, and migrate it."),
+    Entry(
+        "load",
+        "maas.cli.load:load",
+        "Operate",
+        "Load rows that tools read into a table that is open for loading. Run it again after an "
+        "interruption: the same rows change nothing.",
+    ),
+    Entry(
+        "tools",
+        "maas.cli.tools:list_tools",
+        "Operate",
+        "List the tools of the orchestrators and what each of them does.",
+    ),
+    Entry("tool", "maas.cli.tools:call_tool", "Operate", "Call one tool and print its result; no run is created."),
     Entry(
         "users",
         "maas.cli.users:cli",
+        "Access",
         "Manage the accounts of people who sign in with email and password (MAAS_AUTH=local).",
     ),
-    Entry("keys", "maas.cli.keys:cli", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."),
+    Entry(
+        "keys", "maas.cli.keys:cli", "Access", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."
+    ),
+    Entry("secrets", "maas.cli.secrets:cli", "Access", "Manage the tokens of users for MCP servers."),
 )
 
 
@@ -132,7 +169,7 @@ def build_cli(load_composition: Callable[[], Composition]) -> typer.Typer:
     )
     cli.callback()(_options)
     for entry in COMMANDS:
-        cli.command(entry.name, help=entry.help)(_not_loaded)
+        cli.command(entry.name, help=entry.help, rich_help_panel=entry.group)(_not_loaded)
     return cli
 
 
@@ -178,7 +215,12 @@ class _LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command for lists; plugins are looked for where there is none of ours. Raises MaasError."""
         return super().get_command(ctx, cmd_name) or next(
-            (TyperCommand(one.name, help=one.help) for one in commands_of_plugins() if one.name == cmd_name), None
+            (
+                TyperCommand(one.name, help=one.help, rich_help_panel=one.group)
+                for one in commands_of_plugins()
+                if one.name == cmd_name
+            ),
+            None,
         )
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -226,7 +268,11 @@ def commands_of_plugins() -> list[Entry]:
     """The commands of the plugins that are on. Raises MaasError."""
     from maas.plugins import active  # takes a moment, and most commands are ours
 
-    return [Entry(one.name, f"{plugin.package}.{one.part}", one.help) for plugin in active() for one in plugin.commands]
+    return [
+        Entry(one.name, f"{plugin.package}.{one.part}", "Plugins", one.help)
+        for plugin in active()
+        for one in plugin.commands
+    ]
 
 
 def _not_loaded() -> None:

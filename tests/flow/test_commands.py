@@ -198,6 +198,9 @@ def test_help_names_every_command() -> None:
     page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
     for entry in ALL_COMMANDS:
         assert f" {entry.name} " in page
+    groups = [page.index(f"─ {name} ─") for name in ("Start", "Talk", "Memory", "Operate", "Access", "Plugins")]
+    assert groups == sorted(groups)
+    assert "─ Commands ─" not in page
 
 
 @pytest.mark.parametrize("entry", ALL_COMMANDS, ids=lambda entry: entry.name)
