@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from maas.builtin_model.analyzer import refers_back, without_markers
@@ -50,6 +52,8 @@ _UNMARKED_QUESTION = re.compile(
 )
 MAX_UNMARKED_WORDS = 10
 _LABEL = re.compile(r"([^:.!?\n]{1,40}):\s+(.*)", re.DOTALL)
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+MAX_ANSWER_DELAY_S = 600  # after a question, for the next word to be taken as its answer
 MAX_QUOTES = 3
 MIN_SCORE = 0.3
 FIRST_RESULT_SCORE = 0.6  # of the first search result; the second gets half of it, the third a third
@@ -67,7 +71,8 @@ class MemoryLine:
     """One line of memory, unescaped: its text, its time or period and its speaker as written.
 
     `rank` is its position among the search results, from 0. `questions` are the questions that were taken out of
-    `text`: they show what a summary is about, and are never quoted. `number` is that by which an answer cites it.
+    `text`: they show what a summary is about, and are never quoted. `answers` is what somebody else had asked just
+    before. `number` is that by which an answer cites it.
     `is_fact`: it says again what some message said.
     """
 
@@ -77,6 +82,7 @@ class MemoryLine:
     is_summary: bool = False
     rank: int | None = None
     questions: str = ""
+    answers: str = ""
     number: str = ""
     is_fact: bool = False
 
@@ -152,7 +158,7 @@ def best_lines(query: str, lines: Sequence[MemoryLine]) -> list[MemoryLine]:
     query_words = words(query)
     statements = [
         _without_questions(line)
-        for line in lines
+        for line in _with_what_they_answer(lines)
         if not is_builtin_answer(line.text) and words(line.text) != query_words
     ]
     said = [line for line in statements if line.text and not line.is_fact]
@@ -205,6 +211,26 @@ def _without_questions(line: MemoryLine) -> MemoryLine:
     return replace(line, text="" if is_small_talk(text) else text, questions=" ".join(questions))
 
 
+def _with_what_they_answer(lines: Sequence[MemoryLine]) -> list[MemoryLine]:
+    """The lines with what they answer: "So far yes, Miso ignores her" is about the cat that was asked for."""
+    said = sorted((line for line in lines if _time(line)), key=lambda line: line.at)
+    asked: dict[MemoryLine, str] = {}
+    for before, line in pairwise(said):
+        if before.speaker != line.speaker and _time(line) - _time(before) <= MAX_ANSWER_DELAY_S:
+            asked[line] = _without_questions(before).questions
+    return [replace(line, answers=asked.get(line, "")) for line in lines]
+
+
+def _time(line: MemoryLine) -> float:
+    """The minute in which a message was said, in seconds; 0 of a summary or a fact."""
+    if line.is_summary or line.is_fact or not _MINUTE.fullmatch(line.at):
+        return 0.0
+    try:
+        return datetime.fromisoformat(f"{line.at}+00:00").timestamp()
+    except ValueError:
+        return 0.0
+
+
 def _is_question(sentence: str) -> bool:
     if _QUESTION_MARK.search(sentence[-10:]):
         return True
@@ -219,7 +245,8 @@ def _weight(line: MemoryLine) -> float:
 
 
 def _stems(line: MemoryLine) -> frozenset[str]:
-    return frozenset(map(stem, words(f"{line.text} {line.questions}" if line.is_summary else line.text)))
+    about = line.questions if line.is_summary else line.answers
+    return frozenset(map(stem, words(f"{line.text} {about}")))
 
 
 def _stems_of(speaker: str) -> frozenset[str]:

@@ -53,6 +53,19 @@ def test_the_line_that_answers_is_quoted_first(query: str, quoted: str) -> None:
     assert len(lines) <= 5
 
 
+def test_what_was_said_to_a_question_is_about_what_was_asked() -> None:
+    dialogue = [
+        "- [2024-03-02 09:12] Ann: I finally adopted the retired greyhound. Her name is Comet and she is four.",
+        "- [2024-03-02 09:13] Ben: Wonderful! Does she get along with your cat?",
+        "- [2024-03-02 09:15] Ann: So far yes, Miso just ignores her and sleeps on the piano.",
+        "- [2024-03-05 10:00] Ann: The tram was late again.",
+    ]
+    answer = "— Ann, 2024-03-02 09:15: «So far yes, Miso just ignores her and sleeps on the piano.»"
+    assert ask("What is my cat called?", dialogue) == [EN.opening, EN.results_heading, answer]
+    assert ask("What is my cat called?", [line.replace("09:15", "19:15") for line in dialogue])[1] == EN.no_result
+    assert ask("What is my cat called?", [line.replace("Ben", "Ann") for line in dialogue])[1] == EN.no_result
+
+
 @pytest.mark.parametrize("query", ["Столица Франции?", "What is the capital of France?", "Кто изобрёл радио?"])
 def test_nothing_fits(query: str) -> None:
     voice = EN if query.isascii() else RU
