@@ -130,7 +130,7 @@ function Frame() {
                 <Route path="/actions" component={ActionsPage} />
                 <Route path="/history" component={HistoryPage} />
                 <Route path="/runs/:id" component={RunPage} />
-                <Route path="/memory" component={MemoryPage} />
+                <Route path="/memory/:page?" component={MemoryPage} />
                 <Route path="/profile" component={ProfilePage} />
                 <Route path="/admin/*?">
                   <Suspense fallback={<Skeleton lines={6} />}>

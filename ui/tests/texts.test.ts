@@ -4,7 +4,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
-import { chooseLanguage, formatDate, formatDistance, formatDuration, say, sayOr } from "../src/texts";
+import {
+  chooseLanguage,
+  formatDate,
+  formatDay,
+  formatDistance,
+  formatDuration,
+  formatPeriod,
+  say,
+  sayOr,
+} from "../src/texts";
 import { en, type Key } from "../src/texts/en";
 import { ru } from "../src/texts/ru";
 
@@ -32,6 +41,9 @@ const BUILT: Record<string, string[]> = {
     "vectors_behind",
   ].concat(["archive_failed", "archive_skipped", "archive_behind", "client_messages_cut"]),
   "chat.mode.": ["auto", "plan", "ask"],
+  "facts.decide.": ["pinned", "ended", "wrong", "unused", "free"],
+  "facts.kind.": ["identity", "relation", "preference", "plan", "event", "state", "possession", "question"],
+  "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "profile.look.": ["auto", "light", "dark"],
@@ -98,6 +110,17 @@ test("a date says no more than one needs to know", () => {
   expect(formatDate(new Date(2026, 4, 6, 9, 5), now)).toMatch(/^0?9:05/);
   expect(formatDate(new Date(2026, 2, 1), now)).toBe("Mar 1");
   expect(formatDate(new Date(2025, 2, 1), now)).toBe("Mar 1, 2025");
+});
+
+test("a period is said in words, a week as its days", () => {
+  chooseLanguage("en");
+  expect(formatPeriod("2026-Week-48").replaceAll(/\s/g, " ")).toBe("November 23 – 29, 2026");
+  expect(formatPeriod("2026-Week-01").replaceAll(/\s/g, " ")).toBe("December 29, 2025 – January 4, 2026");
+  expect(formatPeriod("2026-Month-11")).toBe("November 2026");
+  expect(formatPeriod("last spring")).toBe("last spring");
+  expect(formatDay("2026-11-01")).toBe("November 1, 2026");
+  chooseLanguage("ru");
+  expect(formatPeriod("2026-Week-48")).toMatch(/^23\s?–\s?29 ноября 2026/);
 });
 
 test.each([

@@ -86,6 +86,12 @@ export interface paths {
   "/v1/users/{id}/facts/names": {
     post: operations["post_merge_names"];
   };
+  "/v1/facts/{id}/decide": {
+    post: operations["post_decide"];
+  };
+  "/v1/facts/{id}/correct": {
+    post: operations["post_correct_fact"];
+  };
   "/v1/knowledge": {
     get: operations["get_documents"];
     post: operations["post_document"];
@@ -579,6 +585,22 @@ export interface components {
       replaced_by: string | null;
       raw_log_ids: string[];
       created_at: string;
+    };
+    FactCorrected: {
+      request_id: string;
+      /** @constant */
+      status: "processing";
+      poll_url: string;
+      id: string;
+    };
+    FactCorrection: {
+      user_id: string;
+      fact: string;
+    };
+    FactDecision: {
+      user_id: string;
+      /** @enum {string} */
+      verdict: "wrong" | "ended" | "unused" | "pinned" | "free";
     };
     FactPage: {
       results: components["schemas"]["Fact"][];
@@ -1793,6 +1815,44 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["NameMerged"];
+        };
+      };
+    };
+  };
+  post_decide: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["FactDecision"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["FactDecision"];
+        };
+      };
+    };
+  };
+  post_correct_fact: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["FactCorrection"];
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["FactCorrected"];
         };
       };
     };

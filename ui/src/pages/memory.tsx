@@ -2,6 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link, useLocation } from "wouter";
 
 import { post } from "../api/http";
 import { keys } from "../api/keys";
@@ -13,14 +14,44 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
-import { formatNumber, say } from "../texts";
+import { formatNumber, formatPeriod, say } from "../texts";
+import { Facts } from "./facts";
 import { Transfer } from "./transfer";
 
 const LEVELS = [0, 1, 2, 3] as const;
 const PAGE = 30;
 const MAX_FOUND = 50;
 
+const PAGES = { "/memory": "memory.timeline", "/memory/facts": "memory.facts" } as const;
+
 export function MemoryPage() {
+  const [place] = useLocation();
+  return (
+    <div className="scrolls h-full p-4" tabIndex={0}>
+      <div className="mx-auto flex max-w-[80ch] flex-col gap-4">
+        <div className="flex flex-wrap items-baseline justify-between gap-3">
+          <h1 className="text-title font-semibold">{say("memory.title")}</h1>
+          <Transfer />
+        </div>
+        <nav aria-label={say("memory.title")} className="flex flex-wrap gap-2">
+          {Object.entries(PAGES).map(([path, title]) => (
+            <Link
+              key={path}
+              href={path}
+              className={`button small ${path === place ? "primary" : ""}`}
+              aria-current={path === place ? "page" : undefined}
+            >
+              {say(title)}
+            </Link>
+          ))}
+        </nav>
+        {place === "/memory/facts" ? <Facts /> : <Timeline />}
+      </div>
+    </div>
+  );
+}
+
+function Timeline() {
   const { userId } = useUser();
   const [level, setLevel] = useState<number | null>(null);
   const [query, setQuery] = useState("");
@@ -41,82 +72,102 @@ export function MemoryPage() {
   const memories = query ? (found.data?.results ?? []) : unique(list.items, (one) => one.id);
   const current = query ? found : list;
   return (
-    <div className="scrolls h-full p-4" tabIndex={0}>
-      <div className="mx-auto flex max-w-[80ch] flex-col gap-4">
-        <div className="flex flex-wrap items-baseline justify-between gap-3">
-          <h1 className="text-title font-semibold">{say("memory.title")}</h1>
-          <Transfer />
-        </div>
-        <form
-          className="flex flex-wrap items-end gap-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            setQuery(String(new FormData(event.currentTarget).get("query")).trim());
-          }}
-        >
+    <>
+      <form
+        className="flex flex-wrap items-end gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setQuery(String(new FormData(event.currentTarget).get("query")).trim());
+        }}
+      >
+        <input
+          name="query"
+          type="search"
+          data-search
+          className="min-w-48 flex-1"
+          maxLength={2000}
+          aria-label={say("memory.search")}
+          placeholder={say("memory.search")}
+          onChange={(event) => event.target.value || setQuery("")}
+        />
+        <label className="field">
+          <span>{say("memory.asOf")}</span>
+          <input type="date" value={asOf} onChange={(event) => setAsOf(event.target.value)} />
+        </label>
+        <button type="submit" className="button">
+          {say("app.search")}
+        </button>
+      </form>
+      {query ? (
+        <label className="flex items-center gap-2 text-small">
           <input
-            name="query"
-            type="search"
-            data-search
-            className="min-w-48 flex-1"
-            maxLength={2000}
-            aria-label={say("memory.search")}
-            placeholder={say("memory.search")}
-            onChange={(event) => event.target.value || setQuery("")}
-          />
-          <label className="field">
-            <span>{say("memory.asOf")}</span>
-            <input type="date" value={asOf} onChange={(event) => setAsOf(event.target.value)} />
-          </label>
-          <button type="submit" className="button">
-            {say("app.search")}
-          </button>
-        </form>
-        {query ? (
-          <label className="flex items-center gap-2 text-small">
-            <input
-              type="checkbox"
-              className="min-h-0!"
-              checked={hasScores}
-              onChange={(event) => setScores(event.target.checked)}
-            />{" "}
-            {say("memory.scores")}
-          </label>
-        ) : (
-          <div role="group" aria-label={say("memory.level")} className="flex flex-wrap gap-2">
-            {[null, ...LEVELS].map((one) => (
-              <button
-                key={String(one)}
-                type="button"
-                aria-pressed={level === one}
-                className={`button small ${level === one ? "primary" : ""}`}
-                onClick={() => setLevel(one)}
-              >
-                {one === null ? say("app.all") : say(`memory.level.${one}`)}
-              </button>
-            ))}
-          </div>
-        )}
-        <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />
-        {current.isFetching && !memories.length && <Skeleton lines={4} className="h-24" />}
-        {current.isSuccess && !memories.length && <Empty>{say(query ? "memory.noneFound" : "memory.none")}</Empty>}
-        {memories.length > 0 && (
-          <p className="text-small text-quiet" role="status">
-            {say("memory.since", { n: memories.length })}
-          </p>
-        )}
-        <ul className="flex flex-col gap-3">
-          {memories.map((memory) => (
-            <MemoryCard key={memory.id} memory={memory} hasScore={hasScores} />
+            type="checkbox"
+            className="min-h-0!"
+            checked={hasScores}
+            onChange={(event) => setScores(event.target.checked)}
+          />{" "}
+          {say("memory.scores")}
+        </label>
+      ) : (
+        <div role="group" aria-label={say("memory.level")} className="flex flex-wrap gap-2">
+          {[null, ...LEVELS].map((one) => (
+            <button
+              key={String(one)}
+              type="button"
+              aria-pressed={level === one}
+              className={`button small ${level === one ? "primary" : ""}`}
+              onClick={() => setLevel(one)}
+            >
+              {one === null ? say("app.all") : say(`memory.level.${one}`)}
+            </button>
           ))}
-        </ul>
-        {!query && (
-          <div ref={list.mark} className="h-8">
-            {list.isFetchingNextPage && <Skeleton lines={1} />}
-          </div>
-        )}
-      </div>
-    </div>
+        </div>
+      )}
+      <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />
+      {current.isFetching && !memories.length && <Skeleton lines={4} className="h-24" />}
+      {current.isSuccess && !memories.length && <Empty>{say(query ? "memory.noneFound" : "memory.none")}</Empty>}
+      {memories.length > 0 && (
+        <p className="text-small text-quiet" role="status">
+          {say("memory.since", { n: memories.length })}
+        </p>
+      )}
+      {query ? (
+        <Cards memories={memories} hasScore={hasScores} />
+      ) : (
+        byPeriod(memories).map(([period, members]) => (
+          <section key={members[0]!.id} aria-label={formatPeriod(period)}>
+            <h2 className="mb-2 text-lead font-semibold">{formatPeriod(period)}</h2>
+            <Cards memories={members} hasScore={false} />
+          </section>
+        ))
+      )}
+      {!query && (
+        <div ref={list.mark} className="h-8">
+          {list.isFetchingNextPage && <Skeleton lines={1} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Neighbours of one period, under one heading. */
+function byPeriod(memories: Memory[]): [string, Memory[]][] {
+  const groups: [string, Memory[]][] = [];
+  for (const memory of memories) {
+    const last = groups.at(-1);
+    if (last?.[0] === memory.period) last[1].push(memory);
+    else groups.push([memory.period, [memory]]);
+  }
+  return groups;
+}
+
+function Cards({ memories, hasScore }: { memories: Memory[]; hasScore: boolean }) {
+  return (
+    <ul className="flex flex-col gap-3">
+      {memories.map((memory) => (
+        <MemoryCard key={memory.id} memory={memory} hasScore={hasScore} />
+      ))}
+    </ul>
   );
 }
 
@@ -128,7 +179,7 @@ function MemoryCard({ memory, hasScore }: { memory: Memory; hasScore: boolean })
     <li className="card">
       <p className="text-small text-quiet">
         {memory.speaker && <>{memory.speaker}, </>}
-        {memory.period} · <Time at={memory.occurred_at} />
+        <Time at={memory.occurred_at} />
         {hasScore && memory.score !== null && (
           <span className="tabular"> · {say("memory.score", { n: formatNumber(memory.score, 3) })}</span>
         )}

@@ -80,6 +80,26 @@ export function formatMoment(at: string | Date): string {
   });
 }
 
+/** A day of the calendar, or that of a time: "30 November 2026". */
+export function formatDay(at: string): string {
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(at);
+  return new Date(isDay ? `${at}T00:00` : at).toLocaleDateString(language(), { dateStyle: "long" });
+}
+
+/** The label of a period in words: 2026-Week-48 is "November 23 – 29, 2026", 2026-Month-11 "November 2026". */
+export function formatPeriod(period: string): string {
+  const [, year = "", unit, number = ""] = /^(\d{4})-(Week|Month)-(\d\d)$/.exec(period) ?? [];
+  if (!unit) return period;
+  if (unit === "Month") {
+    const month = new Date(Number(year), Number(number) - 1, 1);
+    return month.toLocaleDateString(language(), { year: "numeric", month: "long" });
+  }
+  const fourth = new Date(Number(year), 0, 4); // is in the first week of a year
+  const monday = new Date(Number(year), 0, 4 - ((fourth.getDay() + 6) % 7) + 7 * (Number(number) - 1));
+  const sunday = new Date(monday.getFullYear(), monday.getMonth(), monday.getDate() + 6);
+  return new Intl.DateTimeFormat(language(), { dateStyle: "long" }).formatRange(monday, sunday);
+}
+
 export function formatFullDate(at: string | Date): string {
   return new Date(at).toLocaleString(language(), { dateStyle: "full", timeStyle: "medium" });
 }

@@ -1,0 +1,168 @@
+// What is known of a person and of those whom they speak of: each statement with its times, and what a person decides
+// about it.
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { post } from "../api/http";
+import { refresh } from "../api/refresh";
+import type { Fact, Verdict } from "../api/types";
+import { Words } from "../chat/evidence";
+import { Dialog } from "../parts/dialog";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { unique, useMore } from "../parts/use_more";
+import { visible } from "../parts/visible";
+import { useUser } from "../session/session";
+import { formatDay, say } from "../texts";
+
+const PAGE = 100;
+const USER = "user"; // whom a fact is about that names nobody else
+const MAX_NAME = 100;
+
+export function Facts() {
+  const { userId } = useUser();
+  const [isAll, setAll] = useState(false);
+  const list = useMore("memory", `/v1/users/${userId}/facts`, { state: isAll ? "all" : null, limit: PAGE });
+  const facts = unique(list.items, (one) => one.id);
+  return (
+    <>
+      <label className="flex items-center gap-2 text-small">
+        <input
+          type="checkbox"
+          className="min-h-0!"
+          checked={isAll}
+          onChange={(event) => setAll(event.target.checked)}
+        />
+        {say("facts.all")}
+      </label>
+      <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      {list.isPending && <Skeleton lines={4} className="h-16" />}
+      {list.isSuccess && !facts.length && <Empty>{say("facts.none")}</Empty>}
+      {bySubject(facts).map(([about, known]) => (
+        <section key={about} aria-label={about === USER ? say("facts.you") : about}>
+          <div className="mb-2 flex flex-wrap items-baseline justify-between gap-3">
+            <h2 className="text-lead font-semibold">{about === USER ? say("facts.you") : visible(about)}</h2>
+            {about !== USER && <SameAs name={about} />}
+          </div>
+          <ul className="flex flex-col gap-2">
+            {known.map((fact) => (
+              <FactCard key={fact.id} fact={fact} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      <div ref={list.mark} className="h-8">
+        {list.isFetchingNextPage && <Skeleton lines={1} />}
+      </div>
+    </>
+  );
+}
+
+/** The user first, then the others in the order in which they were spoken of last. */
+function bySubject(facts: Fact[]): [string, Fact[]][] {
+  const subjects = new Map<string, Fact[]>([[USER, []]]);
+  for (const fact of facts) subjects.set(fact.about, [...(subjects.get(fact.about) ?? []), fact]);
+  return [...subjects].filter(([, known]) => known.length);
+}
+
+function FactCard({ fact }: { fact: Fact }) {
+  const { userId } = useUser();
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const decide = useMutation({
+    mutationFn: (verdict: Verdict) => post(`/v1/facts/${fact.id}/decide`, { user_id: userId, verdict }),
+    onSuccess: () => refresh(queries, ["memory"]),
+  });
+  const verdicts: Verdict[] = VERDICTS[fact.state] ?? [];
+  const offered = fact.is_pinned ? ["free" as const, ...verdicts.filter((one) => one !== "pinned")] : verdicts;
+  return (
+    <li className="card">
+      <p className={fact.state === "true" ? "" : "text-quiet"}>{visible(fact.fact)}</p>
+      <p className="flex flex-wrap gap-x-3 text-small text-quiet">
+        <span>{say(`facts.kind.${fact.kind}`)}</span>
+        <span>
+          {fact.true_from
+            ? say("facts.from", { day: formatDay(fact.true_from) })
+            : say("facts.said", { day: formatDay(fact.said_at) })}
+        </span>
+        {fact.true_until && <span>{say("facts.until", { day: formatDay(fact.true_until) })}</span>}
+        {fact.state !== "true" && (
+          <b className="text-warn">
+            {say(`facts.state.${fact.state}`)}
+            {fact.since && `, ${formatDay(fact.since)}`}
+          </b>
+        )}
+        {fact.is_pinned && <b>{say("facts.pinned")}</b>}
+      </p>
+      <div className="mt-1 flex flex-wrap gap-x-4">
+        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {say("memory.unfold")}
+        </button>
+        {offered.map((verdict) => (
+          <button
+            key={verdict}
+            type="button"
+            className="quiet-button"
+            disabled={decide.isPending}
+            onClick={() => decide.mutate(verdict)}
+          >
+            {say(`facts.decide.${verdict}`)}
+          </button>
+        ))}
+      </div>
+      <ErrorNotice error={decide.error} />
+      {isOpen && <Words memoryId={fact.id} />}
+    </li>
+  );
+}
+
+/** What a person may decide about a fact in a state; about one that others took the place of, nothing. */
+const VERDICTS: Partial<Record<Fact["state"], Verdict[]>> = {
+  true: ["pinned", "ended", "wrong", "unused"],
+  uncertain: ["ended", "wrong", "unused"],
+  ended: ["free"],
+  wrong: ["free"],
+  unused: ["free"],
+};
+
+/** Says that a name and another one are the same person. */
+function SameAs({ name }: { name: string }) {
+  const { userId } = useUser();
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const [other, setOther] = useState("");
+  const merge = useMutation({
+    mutationFn: () => post(`/v1/users/${userId}/facts/names`, { name, same_as: other }),
+    onSuccess: () => {
+      setOpen(false);
+      return refresh(queries, ["memory"]);
+    },
+  });
+  return (
+    <>
+      <button type="button" className="quiet-button" onClick={() => setOpen(true)}>
+        {say("facts.sameAs")}
+      </button>
+      {isOpen && (
+        <Dialog title={say("facts.sameAsTitle", { name: visible(name) })} onClose={() => setOpen(false)}>
+          <form
+            className="flex flex-col gap-3"
+            onSubmit={(event) => {
+              event.preventDefault();
+              merge.mutate();
+            }}
+          >
+            <label className="field">
+              <span>{say("facts.otherName")}</span>
+              <input required maxLength={MAX_NAME} value={other} onChange={(event) => setOther(event.target.value)} />
+            </label>
+            <ErrorNotice error={merge.error} />
+            <button type="submit" className="button primary self-start" disabled={merge.isPending || !other.trim()}>
+              {say("facts.merge")}
+            </button>
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}
