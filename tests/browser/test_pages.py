@@ -109,7 +109,7 @@ def test_memory_is_searched_corrected_and_brought_along(
     file.write_text(f'{{"role": "user", "content": "My boat is called {word}.", "at": "2025-05-01T10:00:00Z"}}\n')
     page = visit("memory")
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("Imported: 1 new messages")).to_be_visible()
+    expect(page.get_by_text("Imported: 1 new message,")).to_be_visible()
     page.get_by_label("Search memory").fill("What is my boat called?")
     page.keyboard.press("Enter")
     card = page.get_by_role("listitem").filter(has_text=f"My boat is called {word}.").first

@@ -20,11 +20,13 @@ import { Boundary } from "./parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { askToLeave } from "./parts/unsaved";
 import { useIsOnline, waitForServer } from "./session/connection";
+import { keep, kept } from "./session/kept";
 import { session, useSession, useUser } from "./session/session";
 import { say, useLanguage } from "./texts";
 
 const AdminPage = lazy(() => import("./admin/admin"));
 const RETRIES = 2;
+const LOCAL_HIDDEN = "local-only-hidden"; // that this machine alone is served has been read
 
 export function App() {
   useLanguage(); // everything is said again in another language
@@ -89,6 +91,8 @@ function Frame() {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [place] = useLocation();
+  const [isLocalHidden, setLocalHidden] = useState(() => kept(userId, LOCAL_HIDDEN) !== null);
+  const closeMenu = useCallback(() => setMenuOpen(false), []);
   useUserEvents(userId);
   useEffect(() => setMenuOpen(false), [place]);
   useEffect(() => void outbox.flush(() => void queries.invalidateQueries()), [outbox, queries]);
@@ -102,8 +106,20 @@ function Frame() {
       <a href="#main" className="sr-only focus:not-sr-only focus:p-2">
         {say("app.skip")}
       </a>
-      {config.auth === "none" && (
-        <p className="bg-raised px-4 py-1 text-center text-small text-quiet">{say("app.localOnly")}</p>
+      {config.auth === "none" && !isLocalHidden && (
+        <p className="flex items-center justify-center gap-3 bg-raised px-4 py-1 text-small text-quiet">
+          {say("app.localOnly")}
+          <button
+            type="button"
+            className="quiet-button"
+            onClick={() => {
+              keep(userId, LOCAL_HIDDEN, "yes");
+              setLocalHidden(true);
+            }}
+          >
+            {say("app.gotIt")}
+          </button>
+        </p>
       )}
       {!isOnline && (
         <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">
@@ -113,7 +129,7 @@ function Frame() {
       <p id="announcement" role="status" aria-live="polite" className="sr-only" />
       <div className="flex min-h-0 flex-1">
         <Boundary>
-          <Sidebar isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} onPalette={() => setPaletteOpen(true)} />
+          <Sidebar isOpen={isMenuOpen} onClose={closeMenu} onPalette={() => setPaletteOpen(true)} />
         </Boundary>
         <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
           <div className="flex items-center gap-3 border-b border-line px-2 py-1 md:hidden">

@@ -3,6 +3,7 @@
 import { Link, Route, Switch, useLocation } from "wouter";
 
 import { Empty } from "../parts/notice";
+import { useTitle } from "../parts/title";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { AuditPage } from "./audit";
@@ -24,10 +25,11 @@ import { UsersPage } from "./users";
 export default function AdminPage() {
   const { isAdmin } = useUser();
   const [place] = useLocation();
+  useTitle(say("nav.admin"));
   if (!isAdmin) return <Empty>{say("app.noRights")}</Empty>;
   return (
     <div className="flex h-full flex-col">
-      <nav aria-label={say("nav.admin")} className="scrolls flex shrink-0 gap-1 border-b border-line p-2">
+      <nav aria-label={say("nav.admin")} className="scrolls scroll-hint flex shrink-0 gap-1 border-b border-line p-2">
         {PAGES.map((page) => {
           const path = placeOfPage(page);
           const isHere = page === "dashboard" ? place === path : place.startsWith(path);

@@ -2,6 +2,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { Link } from "wouter";
 
 import type { Action } from "../api/types";
 import { Skeleton } from "../parts/notice";
@@ -218,12 +219,15 @@ function Welcome({ onExample }: { onExample: (text: string) => void }) {
   return (
     <div className="m-auto flex max-w-[72ch] flex-col items-stretch gap-4 p-6 text-center">
       <h2 className="text-title font-semibold">{say("chat.empty")}</h2>
+      <p className="text-quiet">{say("chat.what")}</p>
       {(["chat.example1", "chat.example2", "chat.example3"] as const).map((key) => (
         <button key={key} type="button" className="button text-left!" onClick={() => onExample(say(key))}>
           {say(key)}
         </button>
       ))}
-      <p className="text-small text-quiet">{say("chat.emptyImport")}</p>
+      <p className="text-small text-quiet">
+        {say("chat.emptyImport")} <Link href="/memory">{say("chat.toMemory")}</Link>
+      </p>
     </div>
   );
 }

@@ -1,11 +1,11 @@
 // Tells of an answer that came while the page was hidden: by its title, and by the system if that is wanted.
 
+import { showTitle } from "../parts/title";
 import { keep, kept } from "../session/kept";
 import { session } from "../session/session";
 import { say } from "../texts";
 
 const STORED = "notify";
-const TITLE = document.title;
 let shown: Notification | null = null;
 
 export function isNotifying(userId: string): boolean {
@@ -33,11 +33,11 @@ export function notifyOfAnswer(userId: string, answer: string) {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) document.title = TITLE;
+  if (!document.hidden) showTitle();
 });
 session.subscribe(() => {
   if (session.userId !== null) return;
-  document.title = TITLE;
+  showTitle();
   shown?.close(); // it shows what was answered
   shown = null;
 });

@@ -19,6 +19,7 @@ import { Trace } from "../chat/trace";
 import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
 import { Boundary } from "../parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { useTitle } from "../parts/title";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
@@ -76,6 +77,7 @@ function Chat({ id }: { id: string | null }) {
     }
   };
 
+  useTitle(conversation.data?.title ?? (id === null ? "" : say("nav.untitled")));
   useKeys(shown, setShown);
   if (conversation.error && !isNew) {
     return (
@@ -100,7 +102,7 @@ function Chat({ id }: { id: string | null }) {
             )}
           </h1>
           <select
-            className="min-h-0! max-w-56 py-1! text-small"
+            className="min-h-0! py-1! text-small"
             aria-label={say("chat.mode")}
             value={mode ?? conversation.data?.mode ?? "auto"}
             onChange={(event) => void changeMode(event.target.value as Mode)}
@@ -214,6 +216,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
 function useKeys(shown: Shown | null, setShown: (shown: Shown | null) => void) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
+      if (document.querySelector("dialog[open]")) return; // which takes the keys
       if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       const last = [...document.querySelectorAll<HTMLElement>("article[id^=run-]")].at(-1)?.id.slice(4);
       const runId = shown?.runId ?? last;

@@ -8,6 +8,7 @@ import { titleOf } from "../chat/action_words";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
+import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -19,6 +20,7 @@ const PAUSE_MS = 250;
 export function HistoryPage() {
   const { userId } = useUser();
   const [, navigate] = useLocation();
+  useTitle(say("history.title"));
   const [typed, setTyped] = useState("");
   const [query, setQuery] = useState("");
   const search = useRef<HTMLInputElement>(null);
@@ -65,7 +67,9 @@ export function HistoryPage() {
                       <span className="min-w-0 flex-1 truncate font-semibold">
                         {run.action
                           ? say("history.executed", { action: titleOf(run.action) })
-                          : visible(run.query) || run.kind}
+                          : run.kind === "archive"
+                            ? say("history.archive")
+                            : visible(run.query)}
                       </span>
                       <span className="shrink-0 text-small text-quiet">
                         {run.assistant} · <Time at={run.created_at} />

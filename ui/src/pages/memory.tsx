@@ -11,6 +11,7 @@ import { Words } from "../chat/evidence";
 import { MemoryActions } from "../parts/memory_actions";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
+import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -26,6 +27,7 @@ const PAGES = { "/memory": "memory.timeline", "/memory/facts": "memory.facts" } 
 
 export function MemoryPage() {
   const [place] = useLocation();
+  useTitle(say("memory.title"));
   return (
     <div className="scrolls h-full p-4" tabIndex={0}>
       <div className="mx-auto flex max-w-[80ch] flex-col gap-4">

@@ -1,4 +1,4 @@
-// Ctrl-K: conversations, assistants and pages by a few letters.
+// Ctrl-K: conversations, assistants, pages and commands by a few letters.
 
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -9,14 +9,23 @@ import { get } from "../api/http";
 import { keys } from "../api/keys";
 import { Dialog } from "../parts/dialog";
 import { visible } from "../parts/visible";
-import { useUser } from "../session/session";
-import { say } from "../texts";
+import { chooseScheme } from "../session/appearance";
+import { session, useUser } from "../session/session";
+import { chooseLanguage, language, say } from "../texts";
 import { useAssistants } from "./chat";
 
 const MAX_SHOWN = 12;
+const LANGUAGES = { en: "English", ru: "Русский" };
+const SCHEMES = ["auto", "light", "dark"] as const;
+
+interface Entry {
+  id: string;
+  name: string;
+  act: () => void;
+}
 
 export function Palette({ onClose }: { onClose: () => void }) {
-  const { userId, isAdmin } = useUser();
+  const { userId, isAdmin, config } = useUser();
   const [, navigate] = useLocation();
   const [typed, setTyped] = useState("");
   const [chosen, setChosen] = useState(0);
@@ -42,15 +51,26 @@ export function Palette({ onClose }: { onClose: () => void }) {
       pages.push([`/?assistant=${encodeURIComponent(one.name)}`, `${say("nav.new")}: ${one.title ?? one.name}`]);
     for (const one of conversations.data?.results ?? [])
       pages.push([`/c/${one.id}`, visible(one.title ?? say("nav.untitled"))]);
+    const entries = pages.map(([path, name]): Entry => ({ id: path, name, act: () => navigate(path) }));
+    for (const scheme of SCHEMES)
+      entries.push({
+        id: `scheme ${scheme}`,
+        name: `${say("profile.look")}: ${say(`profile.look.${scheme}`)}`,
+        act: () => chooseScheme(scheme),
+      });
+    const other = language() === "ru" ? "en" : "ru";
+    entries.push({ id: "language", name: LANGUAGES[other], act: () => chooseLanguage(other) });
+    if (config.auth !== "none")
+      entries.push({ id: "sign out", name: say("nav.signOut"), act: () => void session.signOut() });
     const words = typed.toLocaleLowerCase().split(/\s+/);
-    return pages
-      .filter(([, name]) => words.every((word) => name.toLocaleLowerCase().includes(word)))
+    return entries
+      .filter(({ name }) => words.every((word) => name.toLocaleLowerCase().includes(word)))
       .slice(0, MAX_SHOWN);
-  }, [typed, isAdmin, assistants.data, conversations.data]);
-  const go = (path: string | undefined) => {
-    if (!path) return;
-    navigate(path);
+  }, [typed, isAdmin, config, navigate, assistants.data, conversations.data]);
+  const go = (entry: Entry | undefined) => {
+    if (!entry) return;
     onClose();
+    entry.act();
   };
   return (
     <Dialog title={say("nav.palette")} onClose={onClose}>
@@ -76,21 +96,21 @@ export function Palette({ onClose }: { onClose: () => void }) {
             setChosen((chosen + step + entries.length) % Math.max(1, entries.length));
           } else if (event.key === "Enter") {
             event.preventDefault();
-            go(entries[chosen]?.[0]);
+            go(entries[chosen]);
           }
         }}
       />
       <ul id="palette" role="listbox" aria-label={say("nav.palette")} className="mt-3">
-        {entries.map(([path, name], index) => (
+        {entries.map((entry, index) => (
           <li
-            key={path}
+            key={entry.id}
             id={`palette-${index}`}
             role="option"
             aria-selected={index === chosen}
             className={`row-link cursor-pointer truncate ${index === chosen ? "bg-line" : ""}`}
-            onClick={() => go(path)}
+            onClick={() => go(entry)}
           >
-            {name}
+            {entry.name}
           </li>
         ))}
       </ul>

@@ -8,6 +8,7 @@ import { keys } from "../api/keys";
 import type { NewProfile, Preferences, Profile, Spending } from "../api/types";
 import { isNotifying, setNotifying } from "../chat/notification";
 import { ErrorNotice, Skeleton } from "../parts/notice";
+import { useTitle } from "../parts/title";
 import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
 import { session, useUser } from "../session/session";
 import { chooseLanguage, formatNumber, say, sayOr } from "../texts";
@@ -17,6 +18,7 @@ const SCHEMES: Scheme[] = ["auto", "light", "dark"];
 
 export function ProfilePage() {
   const user = useUser();
+  useTitle(say("profile.title"));
   const { userId } = user;
   const profile = useQuery({
     queryKey: keys.profile(userId),

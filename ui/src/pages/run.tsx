@@ -13,11 +13,13 @@ import { Trace } from "../chat/trace";
 import { UserMessage, useRunState } from "../chat/turns";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Skeleton } from "../parts/notice";
+import { useTitle } from "../parts/title";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 
 export function RunPage() {
   const { id } = useParams<{ id: string }>();
+  useTitle(say("admin.request"));
   return (
     <div className="scrolls h-full p-4" tabIndex={0}>
       <div className="mx-auto flex max-w-[72ch] flex-col gap-6">

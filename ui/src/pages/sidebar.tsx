@@ -1,3 +1,4 @@
+import { useEffect } from "react";
 import { Link, useLocation } from "wouter";
 
 import { groupByDay } from "../parts/groups";
@@ -18,6 +19,12 @@ interface Props {
 export function Sidebar({ isOpen, onClose, onPalette }: Props) {
   const user = useUser();
   const [place] = useLocation();
+  useEffect(() => {
+    if (!isOpen) return;
+    const press = (event: KeyboardEvent) => event.key === "Escape" && onClose();
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [isOpen, onClose]);
   const list = useMore("conversations", "/v1/conversations", { user_id: user.userId, limit: 50 });
   const groups = groupByDay(
     unique(list.items, (one) => one.id),
@@ -37,8 +44,9 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
       {isOpen && (
         <button
           type="button"
-          aria-label={say("app.close")}
-          className="fixed inset-0 z-20 bg-black/40 md:hidden"
+          aria-hidden="true"
+          tabIndex={-1}
+          className="fixed inset-0 z-20 bg-scrim md:hidden"
           onClick={onClose}
         />
       )}
@@ -54,6 +62,11 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
           <button type="button" className="button small" title="Ctrl-K" onClick={onPalette}>
             {say("nav.palette")}
           </button>
+          {isOpen && (
+            <button type="button" className="button small md:hidden" onClick={onClose}>
+              {say("app.close")}
+            </button>
+          )}
         </div>
         <div className="scrolls min-h-0 flex-1 px-2" tabIndex={0}>
           <ErrorNotice error={list.error} />

@@ -70,7 +70,7 @@ export function Transfer() {
       </button>
       <div className="basis-full text-small" role="status">
         {upload.isPending && say("app.loading")}
-        {upload.data && say("memory.imported", { added: upload.data.added, known: upload.data.known })}{" "}
+        {upload.data && say("memory.imported", { n: upload.data.added, known: upload.data.known })}{" "}
         {runIds.length > 0 && <ImportProgress runIds={runIds} onDone={() => watch([])} />}
       </div>
       <ErrorNotice error={upload.error ?? exporting.error} />

@@ -22,7 +22,7 @@ export function Dialog({ title, onClose, children, isWide }: Props) {
       aria-labelledby={titleId}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
-      className={`m-auto max-h-[90dvh] w-[calc(100%-32px)] rounded border border-line bg-page p-6 text-ink shadow-xl backdrop:bg-black/40 ${isWide ? "max-w-5xl" : "max-w-lg"}`}
+      className={`m-auto max-h-[90dvh] w-[calc(100%-32px)] rounded border border-line bg-page p-6 text-ink shadow-xl backdrop:bg-scrim ${isWide ? "max-w-5xl" : "max-w-lg"}`}
     >
       <div className="mb-4 flex items-start justify-between gap-4">
         <h2 id={titleId} className="text-lead font-semibold">

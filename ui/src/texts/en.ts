@@ -19,6 +19,7 @@ export const en = {
   "app.reload": "Reload the page",
   "app.toStart": "Go to the start page",
   "app.close": "Close",
+  "app.gotIt": "Do not show again",
   "app.save": "Save",
   "app.saved": "Saved",
   "app.more": "Show more",
@@ -48,7 +49,7 @@ export const en = {
   "nav.older": "Older",
   "nav.untitled": "Conversation",
   "nav.palette": "Go to",
-  "nav.palettePlaceholder": "A page, a conversation, an assistant",
+  "nav.palettePlaceholder": "A page, a conversation, an assistant, a command",
   "nav.nothingFound": "Nothing found.",
 
   "sign.in": "Sign in",
@@ -86,10 +87,12 @@ export const en = {
   "chat.newer": "Loading later messages",
   "chat.log": "Conversation",
   "chat.empty": "What shall we talk about?",
-  "chat.example1": "I have adopted a greyhound called Comet. Remember her.",
-  "chat.example2": "What do you know about me?",
-  "chat.example3": "What did we talk about last week?",
-  "chat.emptyImport": "Or bring your history: import a ChatGPT export on the Memory page.",
+  "chat.what": "Assistants that remember what you say. Under each answer are the words that it came from.",
+  "chat.example1": "My sister Alma moved to Lisbon.",
+  "chat.example2": "Where does Alma live?",
+  "chat.example3": "What do you know about me?",
+  "chat.emptyImport": "Or bring your history: a ChatGPT export is imported on the",
+  "chat.toMemory": "Memory page",
   "chat.you": "you",
   "chat.queued": "Not sent yet: it will be sent when the connection is back.",
   "chat.memories": "{n} memory | {n} memories",
@@ -231,6 +234,7 @@ export const en = {
 
   "history.title": "History",
   "history.search": "Search in questions and answers",
+  "history.archive": "Added to memory",
   "history.none": "No request matches.",
   "history.executed": "Approved: {action}",
   "history.noConversation": "outside of conversations",
@@ -255,7 +259,8 @@ export const en = {
   "memory.importHelp":
     "A ChatGPT export (conversations.json), a MaaS export, or messages as lines of JSON. At most 64 MB.",
   "memory.importing": "Importing: {done} of {all} parts are summarized.",
-  "memory.imported": "Imported: {added} new messages, {known} were known.",
+  "memory.imported":
+    "Imported: {n} new message, {known} already known. | Imported: {n} new messages, {known} already known.",
   "memory.importDone": "The import is summarized.",
   "memory.erase": "Erase everything",
   "memory.eraseWhat":

@@ -18,6 +18,7 @@ export const ru: Record<Key, string> = {
   "app.reload": "Загрузить страницу заново",
   "app.toStart": "На главную",
   "app.close": "Закрыть",
+  "app.gotIt": "Больше не показывать",
   "app.save": "Сохранить",
   "app.saved": "Сохранено",
   "app.more": "Показать ещё",
@@ -47,7 +48,7 @@ export const ru: Record<Key, string> = {
   "nav.older": "Раньше",
   "nav.untitled": "Беседа",
   "nav.palette": "Перейти",
-  "nav.palettePlaceholder": "Страница, беседа, ассистент",
+  "nav.palettePlaceholder": "Страница, беседа, ассистент, команда",
   "nav.nothingFound": "Ничего не найдено.",
 
   "sign.in": "Войти",
@@ -85,10 +86,12 @@ export const ru: Record<Key, string> = {
   "chat.newer": "Загружаются более поздние сообщения",
   "chat.log": "Беседа",
   "chat.empty": "О чём поговорим?",
-  "chat.example1": "У меня теперь грейхаунд по кличке Комета. Запомни её.",
-  "chat.example2": "Что ты обо мне знаешь?",
-  "chat.example3": "О чём мы говорили на прошлой неделе?",
-  "chat.emptyImport": "Или загрузите свою историю: выгрузку ChatGPT принимает страница «Память».",
+  "chat.what": "Ассистенты, которые помнят, что вы сказали. Под каждым ответом видно, из каких слов он взят.",
+  "chat.example1": "Моя сестра Альма переехала в Лиссабон.",
+  "chat.example2": "Где живёт Альма?",
+  "chat.example3": "Что ты обо мне знаешь?",
+  "chat.emptyImport": "Или принесите свою историю: выгрузка ChatGPT загружается на",
+  "chat.toMemory": "странице памяти",
   "chat.you": "вы",
   "chat.queued": "Ещё не отправлено: уйдёт, когда связь восстановится.",
   "chat.memories": "{n} воспоминание | {n} воспоминания | {n} воспоминаний",
@@ -232,6 +235,7 @@ export const ru: Record<Key, string> = {
 
   "history.title": "История",
   "history.search": "Поиск в вопросах и ответах",
+  "history.archive": "Добавлено в память",
   "history.none": "Нет подходящих запросов.",
   "history.executed": "Разрешено: {action}",
   "history.noConversation": "вне бесед",
@@ -256,7 +260,8 @@ export const ru: Record<Key, string> = {
   "memory.importHelp":
     "Выгрузка ChatGPT (conversations.json), выгрузка MaaS или сообщения строками JSON. Не больше 64 МБ.",
   "memory.importing": "Загрузка: обобщено частей {done} из {all}.",
-  "memory.imported": "Загружено: новых сообщений {added}, уже известных {known}.",
+  "memory.imported":
+    "Загружено {n} новое сообщение, уже известных {known}. | Загружено {n} новых сообщения, уже известных {known}. | Загружено {n} новых сообщений, уже известных {known}.",
   "memory.importDone": "Загруженное обобщено.",
   "memory.erase": "Стереть всё",
   "memory.eraseWhat":

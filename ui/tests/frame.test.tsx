@@ -1,0 +1,98 @@
+// The frame of the page: its title, its notices, what the keys do, and the palette's commands.
+
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import { App } from "../src/app";
+import { chooseScheme } from "../src/session/appearance";
+import { chooseLanguage } from "../src/texts";
+import { CONFIG, serve } from "./server";
+
+const USER = "00000000-0000-4000-8000-000000000001";
+const NOTICE = "No sign-in: this server accepts requests from this machine only.";
+
+beforeEach(() => {
+  HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) {
+    this.open = true;
+  };
+  class Observer {
+    observe = () => undefined;
+    unobserve = () => undefined;
+    disconnect = () => undefined;
+  }
+  vi.stubGlobal("IntersectionObserver", Observer);
+  vi.stubGlobal("ResizeObserver", Observer);
+  localStorage.clear();
+  serve(({ path }) =>
+    path === "/ui/config.json"
+      ? { body: { ...CONFIG, auth: "none", local_user_id: USER } }
+      : path.endsWith("/events")
+        ? { chunks: [], isOpen: true }
+        : { body: { results: [], next: null } },
+  );
+  chooseLanguage("en");
+});
+afterEach(() => {
+  cleanup();
+  chooseScheme("auto");
+  chooseLanguage(null);
+});
+
+async function open(path: string) {
+  window.history.replaceState(null, "", path);
+  render(<App />);
+  await screen.findByRole("navigation", { name: "Pages and conversations" });
+}
+
+async function command(typed: string) {
+  fireEvent.keyDown(window, { key: "k", ctrlKey: true });
+  const palette = await screen.findByRole("combobox", { name: /a command/, hidden: true });
+  fireEvent.change(palette, { target: { value: typed } });
+  fireEvent.keyDown(palette, { key: "Enter" });
+}
+
+test.each([
+  ["/ui/", "MaaS"],
+  ["/ui/history", "History · MaaS"],
+  ["/ui/memory", "Memory · MaaS"],
+  ["/ui/memory/facts", "Memory · MaaS"],
+])("the tab of %s is called %s", async (path, title) => {
+  await open(path);
+  await waitFor(() => expect(document.title).toBe(title));
+});
+
+test("the first page says what this is, and leads to the import", async () => {
+  await open("/ui/");
+  await screen.findByText(/^Assistants that remember/);
+  expect(screen.getByRole("link", { name: "Memory page" }).getAttribute("href")).toBe("/ui/memory");
+});
+
+test("the notice that nobody signs in is not shown again once it was read", async () => {
+  await open("/ui/history");
+  screen.getByText(NOTICE);
+  fireEvent.click(screen.getByText("Do not show again"));
+  expect(screen.queryByText(NOTICE)).toBeNull();
+  cleanup();
+  await open("/ui/history");
+  expect(screen.queryByText(NOTICE)).toBeNull();
+});
+
+test("the menu closes by its button and by Escape", async () => {
+  await open("/ui/history");
+  const menu = screen.getByRole("button", { name: /Menu/ });
+  fireEvent.click(menu);
+  fireEvent.click(screen.getByText("Close"));
+  expect(menu.getAttribute("aria-expanded")).toBe("false");
+  fireEvent.click(menu);
+  fireEvent.keyDown(window, { key: "Escape" });
+  expect(menu.getAttribute("aria-expanded")).toBe("false");
+});
+
+test("the palette does what is chosen: the appearance, the language", async () => {
+  await open("/ui/history");
+  await command("dark");
+  expect(document.documentElement.dataset.scheme).toBe("dark");
+  await command("русский");
+  expect(document.documentElement.lang).toBe("ru");
+  await screen.findByRole("heading", { name: "История" });
+});
