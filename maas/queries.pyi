@@ -1482,6 +1482,14 @@ class ListMemoriesRow(TypedDict):
 
 list_memories: Query[ListMemoriesRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8, pg.int4]
 
+class MemoryTotalsRow(TypedDict):
+    messages: int | Any
+    summaries: int | Any
+    since: datetime | Any
+    last_saved_at: datetime | Any
+
+memory_totals: Query[MemoryTotalsRow, pg.uuid]
+
 class MemoryRow(TypedDict):
     kind: str | Any
     id: UUID | Any

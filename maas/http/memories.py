@@ -20,6 +20,7 @@ from maas.http.memory_schemas import (
     MemoryHistory,
     MemoryPage,
     MemorySources,
+    MemoryTotals,
     MemoryVersion,
     NewMemories,
     NewMessage,
@@ -54,6 +55,7 @@ from maas.memory.summaries import (
     read_history,
     read_memory,
     read_sources,
+    read_totals,
     search_summaries_without_messages,
 )
 from maas.memory.transfer.import_ import remember
@@ -131,6 +133,15 @@ async def get_memory(request: Request) -> Response:
     row = await _read_memory(request)
     (memory,) = await _with_links(app_state(request).db, row["user_id"], [_from_row(row)])
     return json_response(memory)
+
+
+async def get_totals(request: Request) -> Response:
+    """Count what is remembered of a user."""
+    user_id = read_id(request, "user")
+    state = app_state(request)
+    async with state.shares.reads.hold(user_id):
+        totals = await read_totals(state.db, user_id)
+    return json_response(MemoryTotals(**totals))
 
 
 async def get_sources(request: Request) -> Response:

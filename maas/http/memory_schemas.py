@@ -121,6 +121,13 @@ class MemoryPage(Schema):
     next: str | None = Field(description="Send it as `before` to get the next page.")
 
 
+class MemoryTotals(Schema):
+    messages: int = Field(description="Messages that are remembered.")
+    summaries: int = Field(description="Summaries in force: those that no summary of a day, week or month replaces.")
+    since: datetime | None = Field(description="When the first of these messages was said; null: there is none.")
+    last_saved_at: datetime | None = Field(description="When a message or a summary was saved last.")
+
+
 class MemoryVersion(Schema):
     id: UUID
     kind: Literal["turn", "summary"]

@@ -174,6 +174,8 @@ ROUTES = (
           errors=(400, 404), query=OWNER),
     Route("GET", "/v1/memories/{id}/history", memories.get_history, "read", response=memory_schemas.MemoryHistory,
           errors=(404,)),
+    Route("GET", "/v1/users/{id}/memory", memories.get_totals, "read", response=memory_schemas.MemoryTotals,
+          errors=(404,)),
     Route("GET", "/v1/users/{id}/facts", facts.get_facts, "read", response=facts.FactPage, errors=(400, 404), query={
         "state": (_STATES, "Only facts in this state, or all; by default those that are true or uncertain."),
         "about": (_SEARCH, "Only facts about this name; user: the user."),

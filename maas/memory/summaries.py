@@ -122,6 +122,12 @@ async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None
     return dict(row)
 
 
+async def read_totals(db: Database, user_id: UUID) -> queries.MemoryTotalsRow:
+    """How many messages and summaries a user's memory has, since when, and when something was saved last."""
+    [totals] = await db.rows(queries.memory_totals, user_id)
+    return totals
+
+
 async def read_history(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages of a memory in order of time, then every summary that was made of them."""
     return [dict(row) for row in await db.rows(queries.history, memory["user_id"], memory["raw_log_ids"])]

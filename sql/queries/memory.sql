@@ -163,6 +163,16 @@ from maas.lsm_storage where user_id = $1 and not is_provisional
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
+-- name: memory_totals  -- $1 user: remembered messages, summaries in force, and when the first and the last were said
+-- and saved
+select l.messages, s.summaries, l.since, greatest(l.saved_at, s.saved_at) as last_saved_at
+from (
+  select count(*) as messages, min(occurred_at) as since, max(created_at) as saved_at
+  from maas.raw_logs where user_id = $1 and is_remembered) l
+cross join (
+  select count(*) as summaries, max(created_at) as saved_at
+  from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_at is null) s;
+
 -- name: memory  -- $1 id: a summary, a message or a fact
 select 'summary' as kind, id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags,
   summary as memory, raw_log_ids, null::text as speaker, superseded_at, occurred_at, created_at, origins

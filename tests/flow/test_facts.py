@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -55,6 +56,20 @@ def test_what_changed_is_shown_with_what_it_was(stack: Stack, user: UUID) -> Non
     assert set(facts(stack, user, state="replaced")) == {"I live in Oslo."}
     assert set(facts(stack, user, state="all")) == {*known, "I live in Oslo."}
     assert facts(stack, uuid4()) == {}
+
+
+def test_memory_is_counted(stack: Stack, user: UUID) -> None:
+    nothing = {"messages": 0, "summaries": 0, "since": None, "last_saved_at": None}
+    assert stack.client.get(f"/v1/users/{user}/memory").json() == nothing
+    ask(stack, user, "I love jazz.", "I hate olives.")
+    rows = stack.rows("select occurred_at, created_at from raw_logs where user_id = %s", user)
+    saved = stack.rows("select created_at from lsm_storage where user_id = %s", user)
+    totals = stack.client.get(f"/v1/users/{user}/memory").json()
+    assert (totals["messages"], totals["summaries"]) == (4, 2)
+    assert datetime.fromisoformat(totals["since"]) == min(row["occurred_at"] for row in rows)
+    last = max(row["created_at"] for row in [*rows, *saved])
+    assert datetime.fromisoformat(totals["last_saved_at"]) == last
+    assert stack.client.get(f"/v1/users/{uuid4()}/memory").json() == nothing
 
 
 def test_facts_in_russian(stack: Stack, user: UUID) -> None:

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 
-import { post } from "../api/http";
+import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import type { Memory } from "../api/types";
 import { Words } from "../chat/evidence";
@@ -15,7 +15,7 @@ import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
-import { formatNumber, formatPeriod, say } from "../texts";
+import { formatDay, formatNumber, formatPeriod, say } from "../texts";
 import { Facts } from "./facts";
 import { Transfer } from "./transfer";
 
@@ -35,6 +35,7 @@ export function MemoryPage() {
           <h1 className="text-title font-semibold">{say("memory.title")}</h1>
           <Transfer />
         </div>
+        <Totals />
         <nav aria-label={say("memory.title")} className="flex flex-wrap gap-2">
           {Object.entries(PAGES).map(([path, title]) => (
             <Link
@@ -50,6 +51,26 @@ export function MemoryPage() {
         {place === "/memory/facts" ? <Facts /> : <Timeline />}
       </div>
     </div>
+  );
+}
+
+/** How much is remembered, since when, and when something was saved last. */
+function Totals() {
+  const { userId } = useUser();
+  const { data } = useQuery({
+    queryKey: keys.totals(userId),
+    queryFn: ({ signal }) => get(`/v1/users/${userId}/memory`, {}, signal),
+  });
+  if (!data?.since || !data.last_saved_at) return null;
+  return (
+    <p className="flex flex-wrap gap-x-3 text-small text-quiet">
+      <span>{say("memory.messages", { n: data.messages })}</span>
+      <span>{say("memory.summaries", { n: data.summaries })}</span>
+      <span>{say("memory.since", { day: formatDay(data.since) })}</span>
+      <span>
+        {say("memory.saved")} <Time at={data.last_saved_at} />
+      </span>
+    </p>
   );
 }
 
@@ -128,9 +149,9 @@ function Timeline() {
       <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />
       {current.isFetching && !memories.length && <Skeleton lines={4} className="h-24" />}
       {current.isSuccess && !memories.length && <Empty>{say(query ? "memory.noneFound" : "memory.none")}</Empty>}
-      {memories.length > 0 && (
+      {query && found.data && (
         <p className="text-small text-quiet" role="status">
-          {say("memory.since", { n: memories.length })}
+          {say("memory.found", { n: memories.length })}
         </p>
       )}
       {query ? (
