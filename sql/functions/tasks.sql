@@ -6,8 +6,8 @@
 --   settle_steps       (run_triggers.sql) when a task is cancelled or its process died too often
 --
 -- A step that calls a tool is a line of the tool ledger (tools.sql) under its own call id, so a write is executed
--- once or is in doubt; one whose arguments a model works out may be several. A task is a run with a key of its own: its user's next request does not wait for it, and it
--- waits for none.
+-- once or is in doubt; one whose arguments a model works out may be several. A task is a run with a key of its own: its
+-- user's next request does not wait for it, and it waits for none.
 
 create or replace function maas.maas_refuse_step(p_number int, p_problem text) returns void language plpgsql as $$
 begin

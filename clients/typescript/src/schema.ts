@@ -80,6 +80,9 @@ export interface paths {
   "/v1/memories/{id}/history": {
     get: operations["get_history"];
   };
+  "/v1/users/{id}/memory": {
+    get: operations["get_totals"];
+  };
   "/v1/users/{id}/facts": {
     get: operations["get_facts"];
   };
@@ -500,6 +503,12 @@ export interface components {
     MemorySources: {
       results: components["schemas"]["RawLog"][];
       gone: number;
+    };
+    MemoryTotals: {
+      messages: number;
+      summaries: number;
+      since: string | null;
+      last_saved_at: string | null;
     };
     MemoryVersion: {
       id: string;
@@ -1467,6 +1476,20 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MemoryHistory"];
+        };
+      };
+    };
+  };
+  get_totals: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MemoryTotals"];
         };
       };
     };
