@@ -51,6 +51,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_hidden_runs": (USER, "runs of p_user"),
     "maas_import": (USER, "new words under a new run, both p_user's; known by user, conversation and external id"),
     "maas_store_attachment": (USER, "the run is p_user's; stored once a user"),
+    "maas_is_qualifying": (USER, "stages of p_user"),
     "maas_write_audit": (USER, "only adds a line to the audit; the server says who acts"),
     "maas_press_button": (USER, "the run is p_user's; the key of the press holds its id, and none but it may set it"),
     "maas_remember": (USER, "as maas_import"),
@@ -258,7 +259,10 @@ OF_USER |= dict.fromkeys((
     "ads_search_summaries", "ads_keep_summary", "ads_recipients", "ads_begin_send", "ads_end_send", "ads_sends",
     "ads_synced_to", "ads_set_synced_to", "ads_sync_direction_days", "ads_keep_creative_days", "ads_crm_synced_to",
     "ads_link_leads", "ads_keep_leads", "ads_set_crm_synced_to", "ads_keep_whatsapp_state", "ads_chats_synced_to",
-    "ads_keep_messages", "ads_chat_synced",
+    "ads_keep_messages", "ads_chat_synced", "ads_synced", "ads_keep_chat", "ads_keep_creatives",
+    "ads_keep_chat_leads", "ads_find_sources", "ads_attribute_leads", "ads_keep_crm_currency", "ads_set_qualifying",
+    "ads_qualify_leads", "ads_set_rate", "ads_directions_and_proposals", "ads_add_direction", "ads_set_targets",
+    "ads_direct_ads",
 ), 1)  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {
     **{name: (USER, f"${number}") for name, number in OF_USER.items()},

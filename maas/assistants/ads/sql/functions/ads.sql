@@ -104,12 +104,13 @@ $$;
 comment on function maas.maas_set_specs is
   'Replaces the preferences of a user and writes the audit, without their values';
 
-create or replace function maas.maas_is_qualifying(p_account uuid, p_pipeline text, p_stage text) returns boolean
-language sql stable as $$
+create or replace function maas.maas_is_qualifying(p_user uuid, p_account uuid, p_pipeline text, p_stage text)
+returns boolean language sql stable as $$
   select p_stage = '142' or p_stage <> '143' and exists (
     select from maas.crm_stages s join maas.crm_stages q
       on q.user_account_id = s.user_account_id and q.pipeline_id = s.pipeline_id and q.place <= s.place
-    where q.is_qualifying and s.user_account_id = p_account and s.pipeline_id = p_pipeline and s.stage_id = p_stage)
+    where q.is_qualifying and s.user_id = p_user and s.user_account_id = p_account and s.pipeline_id = p_pipeline
+      and s.stage_id = p_stage)
 $$;
 comment on function maas.maas_is_qualifying is
   'Whether a lead in this stage of the CRM is qualified: sold (142), or in a chosen or later one and not lost (143)';

@@ -143,7 +143,7 @@ where (s.pipeline_name, s.name, s.place) is distinct from (excluded.pipeline_nam
 
 -- name: ads_set_lead_stage  -- $1 user, $2 lead, $3 pipeline, $4 stage; a key stage of its direction is remembered
 update maas.leads l set pipeline_id = $3, stage_id = $4, updated_at = now(),
-  is_qualified = l.is_qualified or coalesce(maas.maas_is_qualifying(l.user_account_id, $3, $4), false),
+  is_qualified = l.is_qualified or coalesce(maas.maas_is_qualifying(l.user_id, l.user_account_id, $3, $4), false),
   reached_key_stage = l.reached_key_stage or exists (
     select from maas.directions d left join maas.user_creatives c on c.id = l.source_creative_id
     where d.id = coalesce(l.direction_id, c.direction_id) and $4 = any(d.key_stage_ids))

@@ -10,7 +10,7 @@ with changed as (
   update maas.leads l set is_qualified = not l.is_qualified, updated_at = now() from maas.crm_stages s
   where l.user_id = $1 and l.user_account_id = $2 and l.crm_lead_id is not null and s.user_account_id = $2
     and s.pipeline_id = l.pipeline_id and s.stage_id = l.stage_id and l.stage_id <> '143'
-    and l.is_qualified <> maas.maas_is_qualifying($2, l.pipeline_id, l.stage_id)
+    and l.is_qualified <> maas.maas_is_qualifying($1, $2, l.pipeline_id, l.stage_id)
   returning 1)
 select count(*)::int as leads from changed;
 

@@ -75,7 +75,7 @@ insert into maas.leads as l (
   user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
   utm_marks, reached_key_stage, created_at)
 select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id,
-  r.revenue, coalesce(maas.maas_is_qualifying(u.id, r.pipeline_id, r.stage_id), false),
+  r.revenue, coalesce(maas.maas_is_qualifying(u.user_id, u.id, r.pipeline_id, r.stage_id), false),
   coalesce(r.utm_marks, '{}'), exists (
     select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
 from maas.user_accounts u
