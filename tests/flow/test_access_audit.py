@@ -82,6 +82,9 @@ LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, 
     "ads account list": (),
     "ads account remove": (str(NOBODY), "--yes"),
     "ads sync": (),
+    "ads stages": (),
+    "ads directions": (),
+    "ads rate": ("0.5",),
 }
 
 
