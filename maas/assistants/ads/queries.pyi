@@ -678,6 +678,18 @@ ads_link_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_keep_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
+class AdsFormsToReadRow(TypedDict):
+    fb_id: str
+    since: datetime | Any
+
+ads_forms_to_read: Query[AdsFormsToReadRow, pg.uuid, pg.uuid, pg.timestamptz]
+
+ads_set_forms_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.timestamptz]
+
+ads_link_form_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_form_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
 ads_keep_chat_leads: Value[None, Never, pg.uuid, pg.uuid]
 
 ads_find_sources: Value[None, Never, pg.uuid, pg.uuid]

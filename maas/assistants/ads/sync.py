@@ -7,7 +7,7 @@ there already is changed or left alone: after a crash the next sync goes on, and
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -33,6 +33,7 @@ RESTATED_DAYS = 7  # Facebook counts a lead that comes within a week of the clic
 PORTION_DAYS = 30
 WON = 142  # the stage of sold leads, in all pipelines of amoCRM
 PATIENT = Limits(read_s=60.0, total_s=900.0, attempts=10, first_pause_s=1.0, max_pause_s=300.0)
+FORMS = "lead forms of Facebook"
 NO_TOKEN = "its token is missing; maas ads account add stores it again"
 Report = Callable[[str, int], None]  # told what was stored, and how many rows
 
@@ -70,7 +71,7 @@ class Sync:
             raise MaasError("not_found", "there is no such account; maas ads account list shows them")
         for account, names in accounts.items():
             for name in names:
-                failures += await self._parts(name, ("Facebook", self._facebook))
+                failures += await self._parts(name, ("Facebook", self._facebook), (FORMS, self._forms))
             failures += await self._parts(account, ("amoCRM", self._crm), ("WhatsApp", self._whatsapp))
             await self._find_sources(UUID(account))
         return failures
@@ -91,8 +92,10 @@ class Sync:
             return []
         context = ToolContext(self._user_id, uuid4(), values=values, account_id=named)
         account = account_of(context)
+        facebook = (account.ad_account, account.is_connected["ads"])
         services = {
-            "Facebook": (account.ad_account, account.is_connected["ads"]),
+            FORMS: facebook,
+            "Facebook": facebook,
             "amoCRM": (account.crm_url, account.is_connected["crm"]),
             "WhatsApp": (account.whatsapp_instance, account.is_connected["whatsapp"]),
         }
@@ -130,6 +133,22 @@ class Sync:
             self._report("days of ad sets", counts[0])
             self._report("days of ads", counts[1])
         await self._db.value(queries.ads_synced, self._user_id, tree.account.id, "ads")
+
+    async def _forms(self, context: ToolContext) -> None:
+        """Leads by forms of the ads that brought some; the place is noted once all of these ads were read."""
+        tree, account = tree_of(self._db, self._vendors, context), account_of(context)
+        now = await self._db.value(queries.ads_now)
+        oldest = now - timedelta(days=FIRST_DAYS)
+        for row in await self._db.rows(queries.ads_forms_to_read, self._user_id, tree.account.id, oldest):
+            since = row["since"] if self._days is None else now - timedelta(days=min(self._days, FIRST_DAYS))
+            if not (found := await tree.facebook.form_leads(row["fb_id"], since)):
+                continue
+            leads = [asdict(one) | {"created_at": one.created_at.isoformat()} for one in found]
+            async with self._db.transaction() as transaction:
+                await transaction.value(queries.ads_link_form_leads, self._user_id, account.id, leads)
+                await transaction.value(queries.ads_keep_form_leads, self._user_id, account.id, leads)
+            self._report("leads by forms", len(leads))
+        await self._db.value(queries.ads_set_forms_synced_to, self._user_id, tree.account.id, now)
 
     def _first_day(self, synced_to: date | None, today: date) -> date:
         """The first day to read: that of a first sync, or the first that may have been restated since the last one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -208,3 +209,42 @@ async def test_results_say_when_their_tables_were_filled(
     query = "update crm_integration set synced_at = synced_at - interval '25 h' where user_id = %s returning 1"
     business.rows(query, business.user)
     assert "the tables of crm were not filled within a day" in (await business.data("getTopCreatives"))["stale"]
+
+
+def form_lead(fb_id: str, phone: str, days_ago: float = 2) -> dict[str, Any]:
+    answers = [{"name": "phone_number", "values": [phone]}, {"name": "full_name", "values": ["Болат"]}]
+    return {"id": fb_id, "created_time": (NOW - timedelta(days=days_ago)).isoformat(), "field_data": answers}
+
+
+async def test_forms_of_facebook_bring_leads(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    """Whom the CRM has is one lead with that, whichever was read first; who fills in again is a lead again."""
+    crm.merge(crm_lead(1, "8 701 000 00 01"))
+    forms = {"121": [form_lead("f1", "+77010000001"), form_lead("f2", "+77010000002")]}
+    facebook.merge({"forms": forms})
+    counts, failed = await sync(business, facebook, whatsapp)
+    assert (counts["leads by forms"], failed) == (2, [])
+    crm.merge(crm_lead(2, "701 000 00 02"))
+    again = [*forms["121"], form_lead("f3", "+77010000002", 0.6)]
+    facebook.merge({"forms": {"121": again, "122": [form_lead("f4", "", 0.5)]}})
+    for _ in range(2):
+        assert (await sync(business, facebook, whatsapp))[1] == []
+    query = "select fb_lead_id, crm_lead_id, source_ad_fb_id, source_creative_id is not null as has_creative from leads"
+    stored = business.rows(f"{query} where user_id = %s order by 1", business.user)
+    assert [tuple(row.values()) for row in stored] == [
+        ("f1", "1", "121", True),
+        ("f2", None, "121", True),
+        ("f3", "2", "121", True),
+        ("f4", None, "122", True),
+    ]
+
+
+async def test_forms_without_the_permission_stop_nothing_else(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    facebook.merge({"forms_are_forbidden": True})
+    crm.merge(crm_lead(1))
+    _, (failed,) = await sync(business, facebook, whatsapp)
+    assert (failed.service, "leads_retrieval" in failed.message) == ("lead forms of Facebook", True)
+    assert len(leads(business)) == 1

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, TypeVar
 
@@ -104,6 +104,17 @@ class Ad:
 
 
 @dataclass(frozen=True, slots=True)
+class FormLead:
+    """Somebody who filled in a form of an advertisement."""
+
+    fb_id: str
+    ad_fb_id: str
+    name: str | None
+    phone: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Insights:
     """Figures of one object of `level`; of one day, or of the whole period if `day` is None.
 
@@ -192,6 +203,21 @@ class FacebookClient:
             rows = await self._list(path, replies.Figures, fields, more, FIGURES_A_PAGE)
             found += [_insights(row, level, by_day) for row in rows]
         return found
+
+    async def form_leads(self, ad_fb_id: str, since: datetime) -> list[FormLead]:
+        """Return who filled in a form of an advertisement since then; Facebook keeps them for 90 days."""
+        after = {"field": "time_created", "operator": "GREATER_THAN", "value": int(since.timestamp()) - 1}
+        path, more = f"{self._path(ad_fb_id)}/leads", [("filtering", json.dumps([after]))]
+        return [
+            FormLead(
+                one.id,
+                ad_fb_id,
+                one.answer("full_name", "first_name"),
+                one.answer("phone_number", "phone"),
+                one.created_time,
+            )
+            for one in await self._list(path, replies.FormLead, ("id", "created_time", "field_data"), more)
+        ]
 
     async def status(self, fb_id: str) -> str:
         """Return the status that was set for a campaign, an ad set or an advertisement."""

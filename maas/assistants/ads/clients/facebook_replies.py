@@ -11,9 +11,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
 
 from shared.models.retry import retry_after
+from shared.text import clean, one_line
 from shared.vendors import ErrorCode
 from shared.vendors.service import Count, Name, Refusal, refusal_of_status
 
@@ -29,6 +30,7 @@ LEAD_TYPES = (
     "omni_lead",
 )
 CONVERSATION = "onsite_conversion.messaging_conversation_started_7d"
+MAX_ANSWER_CHARS = 200
 _RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
 _TOKEN_CODES = frozenset({102, 190, 463, 467})
 M = TypeVar("M")
@@ -141,6 +143,24 @@ class Ad(Status):
     name: Name = ""
     effective_status: Name = ""
     creative: Creative | None = None
+
+
+class FormField(BaseModel):
+    name: str
+    values: list[str] = []
+
+
+class FormLead(BaseModel):
+    """What somebody wrote into a form; the names of fields are those that Facebook gives to its usual questions."""
+
+    id: Id
+    created_time: AwareDatetime
+    field_data: list[FormField] = []
+
+    def answer(self, *names: str) -> str | None:
+        """The first answer to one of these questions, at most MAX_ANSWER_CHARS of it."""
+        found = {one.name: one_line(clean(one.values[0])) for one in self.field_data if one.values}
+        return next((found[name][:MAX_ANSWER_CHARS] for name in names if found.get(name)), None)
 
 
 class Template(BaseModel):

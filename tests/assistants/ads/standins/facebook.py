@@ -2,8 +2,9 @@
 
 State: `tokens` {token: [account ids]}, `accounts`, `campaigns` (account_id), `adsets` (campaign_id), `ads` (adset_id,
 creative_id) and `creatives` (account_id) by id, with Facebook's fields; `days` {ad id: {day: {spend, impressions,
-clicks, leads, video_views, p25, p50, p75, p95}}}; `today`, a date, for the limit of 37 months;
-`max_page`; `is_stuck`: the page after any is the first one.
+clicks, leads, video_views, p25, p50, p75, p95}}}; `forms` {ad id: [{id, created_time, field_data}]};
+`forms_are_forbidden`; `today`, a date, for the limit of 37 months; `max_page`; `is_stuck`: the page after
+any is the first one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -25,25 +26,12 @@ from starlette.routing import Route
 from tests.standins.server import Fault, Json, StandIn, run, standin_of
 
 KINDS = ("accounts", "campaigns", "adsets", "ads", "creatives")
+COPIED = {"targeting", "optimization_goal", "billing_event", "promoted_object", "destination_type"}
+COPIED |= {"bid_strategy", "bid_amount"}
 FIELDS = {
     "accounts": {"id", "account_id", "name", "currency", "timezone_name", "account_status", "disable_reason"},
     "campaigns": {"id", "account_id", "name", "objective", "status", "effective_status", "daily_budget"},
-    "adsets": {
-        "id",
-        "account_id",
-        "campaign_id",
-        "name",
-        "status",
-        "effective_status",
-        "daily_budget",
-        "targeting",
-        "optimization_goal",
-        "billing_event",
-        "promoted_object",
-        "destination_type",
-        "bid_strategy",
-        "bid_amount",
-    },
+    "adsets": {"id", "account_id", "campaign_id", "name", "status", "effective_status", "daily_budget", *COPIED},
     "ads": {"id", "account_id", "campaign_id", "adset_id", "name", "status", "effective_status", "creative"},
     "creatives": {"id", "account_id", "name", "video_id"},
 }
@@ -51,7 +39,7 @@ EDGES = {
     "accounts": {"campaigns", "adsets", "ads", "insights"},
     "campaigns": {"adsets", "ads", "insights"},
     "adsets": {"ads", "insights"},
-    "ads": {"insights"},
+    "ads": {"insights", "leads"},
     "creatives": set[str](),
 }
 CHANGES = {
@@ -59,19 +47,7 @@ CHANGES = {
     "adsets": {"name", "status", "daily_budget"},
     "ads": {"name", "status"},
 }
-NEW_ADSET = {
-    "name",
-    "campaign_id",
-    "daily_budget",
-    "status",
-    "targeting",
-    "optimization_goal",
-    "billing_event",
-    "promoted_object",
-    "destination_type",
-    "bid_strategy",
-    "bid_amount",
-}
+NEW_ADSET = {"name", "campaign_id", "daily_budget", "status", *COPIED}
 NEW_AD = {"name", "adset_id", "creative", "status"}
 STATUSES = {"ACTIVE", "PAUSED", "ARCHIVED", "DELETED"}
 HIDDEN = {"ARCHIVED", "DELETED"}  # from lists
@@ -293,6 +269,8 @@ async def list_edge(request: Request) -> Response:
         raise Refused(100, f"(#100) Tried accessing nonexisting field ({edge})")
     if edge == "insights":
         rows = insights(graph, kind, fb_id, request)
+    elif edge == "leads":
+        rows = form_leads(graph, fb_id, request)
     else:
         visible = [one for one in graph.below(kind, fb_id, edge) if graph.table(edge)[one].get("status") not in HIDDEN]
         rows = [graph.shown(edge, one, fields_of(request)) for one in visible]
@@ -317,6 +295,15 @@ def page(request: Request, rows: list[Json]) -> Json:
         query = params | {"after": cursors["after"], "access_token": token}
         paging["next"] = f"{request.url.replace(query='')}?{urlencode(query)}"
     return {"data": part, "paging": paging}
+
+
+def form_leads(graph: Graph, ad: str, request: Request) -> list[Json]:
+    """Who filled in the forms of an advertisement, for a token with the permission."""
+    if graph.state.get("forms_are_forbidden"):
+        raise Refused(200, "(#200) Requires leads_retrieval permission to manage the object", status=403)
+    after = next((one["value"] for one in json.loads(request.query_params.get("filtering", "[]"))), 0)
+    found = graph.state.get("forms", {}).get(ad, [])
+    return [one for one in found if datetime.fromisoformat(one["created_time"]).timestamp() > after]
 
 
 def insights(graph: Graph, kind: str, fb_id: str, request: Request) -> list[Json]:

@@ -96,6 +96,44 @@ where (l.name, l.phone, l.pipeline_id, l.stage_id, l.revenue, l.utm_marks) is di
     excluded.revenue, excluded.utm_marks)
   or excluded.is_qualified and not l.is_qualified;
 
+-- name: ads_forms_to_read  -- $1 user, $2 ad account, $3 since when at the earliest: ads that brought leads since
+-- their forms were read, and since when to read, with a day for leads that Facebook shows late
+select a.fb_id, o.since from (
+    select id, greatest(forms_synced_to - interval '1 day', $3::timestamptz) as since
+    from maas.ad_accounts where user_id = $1 and id = $2) o
+  join maas.campaigns c on c.ad_account_id = o.id join maas.adsets s on s.campaign_id = c.id
+  join maas.ads a on a.adset_id = s.id join maas.ad_creative_mapping m on m.ad_id = a.id
+where exists (
+  select from maas.creative_metrics_history h
+  where h.creative_id = m.creative_id and h.leads > 0 and h.day >= o.since::date - 7)
+order by a.fb_id;
+
+-- name: ads_set_forms_synced_to  -- $1 user, $2 ad account, $3 leads by forms that came before are stored
+update maas.ad_accounts set forms_synced_to = greatest(forms_synced_to, $3) where user_id = $1 and id = $2;
+
+-- name: ads_link_form_leads  -- $1 user, $2 user account, $3 leads by forms: fb_id, phone, ad_fb_id, created_at;
+-- a lead with this phone that came within a week of it, and by no form, is the same
+update maas.leads l set fb_lead_id = found.fb_id, source_ad_fb_id = coalesce(l.source_ad_fb_id, found.ad_fb_id)
+from (
+  select distinct on (lead_id) lead_id, fb_id, ad_fb_id from (
+    select distinct on (r.fb_id) r.fb_id, r.ad_fb_id, k.id as lead_id
+    from jsonb_to_recordset($3::jsonb) as r(fb_id text, phone text, ad_fb_id text, created_at timestamptz)
+      join maas.leads k on k.user_id = $1 and k.user_account_id = $2 and k.fb_lead_id is null
+        and k.phone_digits = maas.maas_phone_number(r.phone)
+        and k.created_at between r.created_at - interval '7 days' and r.created_at + interval '7 days'
+    where not exists (select from maas.leads x where x.user_account_id = $2 and x.fb_lead_id = r.fb_id)
+    order by r.fb_id, k.created_at, k.id) nearest
+  order by lead_id, fb_id) found
+where l.id = found.lead_id;
+
+-- name: ads_keep_form_leads  -- $1 user, $2 user account, $3 leads by forms: fb_id, name, phone, ad_fb_id, created_at
+insert into maas.leads (user_id, user_account_id, fb_lead_id, name, phone, source_ad_fb_id, created_at)
+select distinct on (r.fb_id) u.user_id, u.id, r.fb_id, r.name, r.phone, r.ad_fb_id, r.created_at
+from maas.user_accounts u cross join jsonb_to_recordset($3::jsonb) as r(
+    fb_id text, name text, phone text, ad_fb_id text, created_at timestamptz)
+where u.user_id = $1 and u.id = $2 order by r.fb_id
+on conflict (user_account_id, fb_lead_id) do nothing;
+
 -- name: ads_keep_chat_leads  -- $1 user, $2 user account: a lead for each person who wrote because of an ad and
 -- is no lead yet; without a number it may be one of the CRM
 insert into maas.leads (user_id, user_account_id, source_ad_fb_id, phone, name, created_at)

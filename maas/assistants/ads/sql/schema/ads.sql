@@ -30,6 +30,7 @@ create table maas.ad_accounts (
   status text,
   status_checked_at timestamptz,
   synced_to date,
+  forms_synced_to timestamptz,
   synced_at timestamptz,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
@@ -43,6 +44,7 @@ comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that i
 comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
 comment on column maas.ad_accounts.synced_at is 'When a sync last read Facebook to the end';
 comment on column maas.ad_accounts.synced_to is 'The last day whose figures are complete';
+comment on column maas.ad_accounts.forms_synced_to is 'Leads by its forms that came before are in the table leads';
 create index idx_ad_accounts_user_account on maas.ad_accounts (user_account_id);
 
 create table maas.campaigns (
