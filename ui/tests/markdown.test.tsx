@@ -57,3 +57,11 @@ test("without memories to lead to, citations are text", () => {
   expect(container.textContent).toBe("Comet [1]");
   expect(container.querySelector("button")).toBeNull();
 });
+
+test("while an answer grows, what is written of it stays, and its focus", () => {
+  const { container, rerender } = render(<Markdown text="Comet [1]" onMark={() => undefined} />);
+  const mark = container.querySelector("button")!;
+  mark.focus();
+  rerender(<Markdown text="Comet [1] runs" onMark={() => undefined} />);
+  expect(document.activeElement).toBe(mark);
+});

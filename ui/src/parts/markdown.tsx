@@ -1,5 +1,5 @@
 import { findAndReplace } from "mdast-util-find-and-replace";
-import { memo, type ReactNode, useId, useState } from "react";
+import { createContext, memo, type ReactNode, useContext, useId, useState } from "react";
 import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
@@ -19,6 +19,34 @@ interface Props {
   wordsOf?: (number: number) => ReactNode; // what a citation shows in place: phrases, no blocks
 }
 
+const Citations = createContext<Pick<Props, "onMark" | "wordsOf">>({});
+// The same ones at each rendering: elements stay while a text grows, and with them the focus.
+const COMPONENTS: Components = {
+  a: ({ href, children }) =>
+    href && LINK.test(href) ? (
+      <a href={href} target="_blank" rel="noreferrer noopener nofollow">
+        {children}
+      </a>
+    ) : (
+      children
+    ),
+  cite: ({ children }) => <Mark number={Number(String(children).slice(1, -1))} />,
+  img: ({ src, alt }) =>
+    typeof src === "string" && LINK.test(src) ? (
+      <a href={src} target="_blank" rel="noreferrer noopener nofollow">
+        {alt || src}
+      </a>
+    ) : (
+      alt
+    ),
+  pre: ({ children, node }) => (
+    <div className="relative">
+      <pre tabIndex={0}>{children}</pre>
+      <CopyButton text={codeOf(node)} className="quiet-button absolute top-1 right-2 bg-raised" />
+    </div>
+  ),
+};
+
 /**
  * Markdown without raw HTML: tags are text, images are links, links lead to the web or to mail only.
  * With `onMark`, citations [n] are buttons; in code and in links they are what was written.
@@ -26,50 +54,25 @@ interface Props {
 export const Markdown = memo(function Markdown({ text, onMark, wordsOf }: Props) {
   const shown = visible(text);
   if (isBomb(shown)) return <pre className="whitespace-pre-wrap">{shown}</pre>;
-  const components: Components = {
-    a: ({ href, children }) =>
-      href && LINK.test(href) ? (
-        <a href={href} target="_blank" rel="noreferrer noopener nofollow">
-          {children}
-        </a>
-      ) : (
-        children
-      ),
-    cite: ({ children }) => {
-      const number = Number(String(children).slice(1, -1));
-      return <Mark number={number} onOpen={() => onMark?.(number)} words={wordsOf} />;
-    },
-    img: ({ src, alt }) =>
-      typeof src === "string" && LINK.test(src) ? (
-        <a href={src} target="_blank" rel="noreferrer noopener nofollow">
-          {alt || src}
-        </a>
-      ) : (
-        alt
-      ),
-    pre: ({ children, node }) => (
-      <div className="relative">
-        <pre tabIndex={0}>{children}</pre>
-        <CopyButton text={codeOf(node)} className="quiet-button absolute top-1 right-2 bg-raised" />
-      </div>
-    ),
-  };
   return (
     <div className="prose">
-      <ReactMarkdown
-        remarkPlugins={onMark ? PLUGINS_OF_ANSWERS : PLUGINS}
-        components={components}
-        urlTransform={(url) => url}
-      >
-        {shown.slice(0, MAX_CHARS)}
-      </ReactMarkdown>
+      <Citations value={{ onMark, wordsOf }}>
+        <ReactMarkdown
+          remarkPlugins={onMark ? PLUGINS_OF_ANSWERS : PLUGINS}
+          components={COMPONENTS}
+          urlTransform={(url) => url}
+        >
+          {shown.slice(0, MAX_CHARS)}
+        </ReactMarkdown>
+      </Citations>
       {shown.length > MAX_CHARS && <pre className="whitespace-pre-wrap">{shown.slice(MAX_CHARS)}</pre>}
     </div>
   );
 });
 
 /** A citation; while it is pointed at or has the focus, which a tap gives it, its words stand above it. */
-function Mark({ number, onOpen, words }: { number: number; onOpen: () => void; words: Props["wordsOf"] }) {
+function Mark({ number }: { number: number }) {
+  const { onMark, wordsOf } = useContext(Citations);
   const [isShown, setShown] = useState(false);
   const id = useId();
   const show = () => setShown(true);
@@ -79,21 +82,21 @@ function Mark({ number, onOpen, words }: { number: number; onOpen: () => void; w
       <button
         type="button"
         className="align-super text-small text-accent underline"
-        aria-describedby={isShown && words ? id : undefined}
+        aria-describedby={isShown && wordsOf ? id : undefined}
         onFocus={show}
         onBlur={hide}
         onKeyDown={(event) => event.key === "Escape" && hide()}
-        onClick={onOpen}
+        onClick={() => onMark?.(number)}
       >
         [{number}]
       </button>
-      {isShown && words && (
+      {isShown && wordsOf && (
         <span
           id={id}
           role="tooltip"
           className="absolute bottom-full left-0 z-10 w-72 max-w-[70vw] rounded border border-line bg-page p-2 text-small shadow-lg"
         >
-          {words(number)}
+          {wordsOf(number)}
         </span>
       )}
     </span>
