@@ -94,8 +94,8 @@ test("an answer whose run is gone stands by itself", () => {
 });
 
 test("a note names the stages that had no model's reply, and warns", () => {
-  show({ degraded: ["analyzer", "language"] });
-  const note = screen.getByText(/Rules stood in for the model here: Analyzer\./);
+  show({ degraded: ["FinalResponder", "language"] });
+  const note = screen.getByText(/Rules stood in for the model here: Final Responder\./);
   expect(note.className).toContain("text-warn");
   expect(note.textContent).toContain("not in the language of its assistant");
 });

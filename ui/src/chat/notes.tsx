@@ -1,9 +1,15 @@
 import type { Run } from "../api/types";
 import { say, sayOr } from "../texts";
 
+/** A stage by the role of its model: FinalResponder is the stage final_responder. */
+function nameOf(role: string): string {
+  const stage = role.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+  return sayOr(`stage.${stage}`, role);
+}
+
 /** What was not as usual: who did it instead of the model, and how far memory was searched. */
 export function Notes({ run }: { run: Run }) {
-  const stages = run.degraded.filter((one) => one !== "language").map((one) => sayOr(`stage.${one}`, one));
+  const stages = run.degraded.filter((one) => one !== "language").map(nameOf);
   const warnings = [
     run.limited === "budget" && say("chat.limited"),
     run.limited === "stopped" && say("chat.cancelled"),
