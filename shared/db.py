@@ -37,7 +37,8 @@ UNAVAILABLE = (
 CONNECTION_LOST = (*UNAVAILABLE, asyncpg.TransactionRollbackError)
 LOST_IN_A_COMMIT = (  # of UNAVAILABLE: what was sent may have taken effect
     asyncpg.ConnectionDoesNotExistError,
-    asyncpg.OperatorInterventionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
     ConnectionError,
     TimeoutError,
 )

@@ -261,7 +261,7 @@ def test_a_context_that_fails_is_left_out(stack: Stack, models: ModelServer, use
     run_id = ask(stack, user)
     assert answer(stack, run_id)["final_answer"] == "A model answered."
     (asked,) = [one for one in models.requests if one["model"] == "responder"]
-    assert "<context>" not in asked["messages"][0]["content"]
+    assert "<context>\n" not in asked["messages"][0]["content"]
     assert executions(stack, run_id) == [("read_nothing", "failed", 1)]
 
 

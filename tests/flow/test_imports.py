@@ -79,7 +79,7 @@ def test_brackets_take_neither_memory_nor_time(server: tuple[Stack, Path]) -> No
 
 
 def test_large_pictures_are_decoded_one_at_a_time(server: tuple[Stack, Path]) -> None:
-    """Exports and uploads of 40 megapixels at once: as many imports as there are places, others must retry later."""
+    """Exports and uploads of 40 megapixels at once: as many imports as there are places, others wait or retry."""
     stack, status = server
     image = picture("JPEG", (8000, 5000), exif=exif(6))
     header = {"maas": "export", "version": 1, "user_id": str(uuid4())}
@@ -104,8 +104,8 @@ def test_large_pictures_are_decoded_one_at_a_time(server: tuple[Stack, Path]) ->
         assert set(uploads) == {201}
     taken = [reply for reply in replies if reply.status_code == 202]
     refused = [reply for reply in replies if reply.status_code == 503]
-    assert len(taken) >= MAX_CONCURRENT_IMPORTS and len(refused) == len(replies) - len(taken) > 0
-    assert {reply.headers["retry-after"] for reply in refused} == {"3"}
+    assert len(taken) >= MAX_CONCURRENT_IMPORTS and len(refused) == len(replies) - len(taken)
+    assert {reply.headers["retry-after"] for reply in refused} <= {"3"}
     assert max(times) < LONGEST_S and peak_mb(status) < MOST_MB
     sides = stack.rows("select width, height from attachments")
     assert sides == [{"width": 5000, "height": 8000}] * (len(taken) + 2)

@@ -189,9 +189,9 @@ def test_images_show_those_of_their_user_only(connection: Connection, engine: En
     shown = read("list_messages", elsewhere, None, None, 9, ["user"], 0, False)
     assert [row["attachment_ids"] for row in shown] == [[], []]
     assert read("drawing_of_run", run_id) == []
-    assert read("run", run_id)[0]["drawn"] is None
+    assert read("run_states", [run_id])[0]["drawn"] is None
     (drawn,) = connection.execute("select maas_store_drawing(%s, 'image/png', 1, 1, 'the drawing') as id", (run_id,))
-    assert read("run", run_id)[0]["drawn"] == [drawn["id"]]
+    assert read("run_states", [run_id])[0]["drawn"] == [drawn["id"]]
     (run,) = engine.claim()
     connection.execute("select maas_set_agent(%s, %s, 'sales', 'money')", (run_id, run["attempt"]))
     write(connection, "chat_messages", **(message | {"role": "assistant"}), run_id=run_id)
