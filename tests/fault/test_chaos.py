@@ -18,6 +18,6 @@ def test_nothing_is_lost_nothing_comes_twice_nothing_overtakes(reachable_tmp: Pa
     folder = reachable_tmp / f"chaos-{uuid4().hex[:8]}"
     folder.mkdir()
     folder.chmod(0o755)
-    verdict = hold_trial(Plan(runs=80, users=16, seed=11, restarts=1), folder).verdict
+    verdict = hold_trial(Plan(runs=160, users=16, seed=11, restarts=1), folder).verdict
     assert {check.check: check.examples for check in verdict.checks if not check.holds} == {}
     assert {one.name: one.found for one in verdict.happened if not one.holds} == {}
