@@ -97,7 +97,7 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
         spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
         return Outcome(answer=spent_answer(run, deps.settings, spoken))
     answer = _read_answer(reply, deps)
-    outcome = Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, marks, _numbers(draft))
+    outcome = Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
     return replace(outcome, degraded=run.log.degraded)
 
 
@@ -172,27 +172,17 @@ def _given_marks(payload: Payload, draft: Draft | None) -> frozenset[int] | None
     """Return the numbers that the answer may cite; None where it cites nothing."""
     if not payload.has_marks:
         return None
-    numbers = numbers_of_lines(payload.memory.split("\n")) if draft is None else _numbers(draft)
-    return numbers & numbers_in(payload.memory)
+    lines = payload.memory.split("\n") if draft is None else (*draft.recent, *draft.focus)
+    return numbers_of_lines(lines) & numbers_in(payload.memory)
 
 
-def _numbers(draft: Draft | None) -> frozenset[int]:
-    """Return the numbers of the lines of a draft."""
-    return frozenset() if draft is None else numbers_of_lines((*draft.recent, *draft.focus))
-
-
-async def _cited(run: Run, deps: Deps, answer: str, given: frozenset[int], drafted: frozenset[int]) -> Outcome:
-    """Return the answer without marks that were not given, and the sources that were, with those that it cites.
-
-    The Assembler may have left out lines of the draft: what stood in them is no source.
-    """
-    marks = MarkFilter(given)
+async def _cited(run: Run, deps: Deps, answer: str, marks: MarkFilter) -> Outcome:
+    """Return the answer without marks that were not given, and the sources with those that it cites."""
     answer = marks.apply(answer).strip()
-    if not marks.used and drafted <= given:
+    if not marks.used:
         return Outcome(answer=answer)
     sources = await deps.db.value(queries.run_sources, run.id) or []
-    shown = [one for one in sources if one.get("number") in given or not drafted]
-    cited = [one | ({"used": True} if one.get("number") in marks.used else {}) for one in shown]
+    cited = [one | ({"used": True} if one.get("number") in marks.used else {}) for one in sources]
     return Outcome(answer=answer, sources=cited)
 
 

@@ -40,5 +40,6 @@ def test_a_model_that_condenses_keeps_numbers(stack: Stack, models: ModelServer,
     stack.wait_archived(stack.ask(user, "My sister Alma moved to Lisbon."))
     answer = stack.answer(stack.ask(user, "Where does she live?", marks=True))
     assert answer["final_answer"] == "In Lisbon [1]."
-    assert answer["used"] == [one["id"] for one in answer["sources"]], "what it left out was given to nobody"
+    assert len(answer["used"]) == 1
+    assert len(answer["sources"]) > 1, "its words may be of a line whose number it left out: forgetting must find it"
     assert "Keep that number" in models.prompts("assembler")[-1]
