@@ -42,7 +42,7 @@ NEEDED_LATER = (  # what libraries import when they are first used
     "anyio.streams.stapled",
     "h11",
     "httpcore2",
-    "openai.resources.chat.completions",
+    "openai.resources.chat.chat",
     "openai.resources.embeddings",
     "openai.resources.images",
     "rich.progress",
