@@ -13,7 +13,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 
 # What another version of Postgres may change: SQL, and the flows that depend on it.
 on_installed := tests/sql $(addprefix tests/assistants/ads/,test_schema.py test_query_plans.py) $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py test_schema_page.py test_query_types.py)
-pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
+pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 4 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 named = $(foreach name,MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY SEED COUNT RUNS USERS ATTEMPTS,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
 extra = awk '/^[a-z0-9]/ { on = /^($(1))(\[|==)/ } on' requirements-dev.lock > .venv/extra.txt && \
