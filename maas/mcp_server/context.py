@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS
+
 from maas.client import calls
 from maas.client.calls import ApiCall, Operation
 from maas.client.client import AsyncMaaS
-from maas.client.results import Forbidden, InvalidRequest, NotFound
+from maas.client.results import ClientError, Forbidden, InvalidRequest, NotFound
 from maas.client.users import Users
 
 ReportProgress = Callable[[float, float, str], Awaitable[None]]  # progress, total, message
@@ -64,6 +68,15 @@ class McpContext:
     async def get_sources(self, memory_id: UUID, user: str) -> list[dict[str, Any]]:
         """The messages that a memory of the user was made from. Raises NotFound, also for another user's memory."""
         return await self.client.run(_get_sources(self.client.users, memory_id, user))
+
+
+@contextmanager
+def protocol_errors(uri: str | None = None) -> Iterator[None]:
+    """Report a failure of the HTTP API as an error of the protocol: where there is no result that could say it."""
+    try:
+        yield
+    except ClientError as error:
+        raise MCPError(INVALID_PARAMS, error.message, {"uri": uri} if uri else None) from error
 
 
 def _get_run(users: Users, run_id: UUID, user: str, wait_s: float) -> Operation[dict[str, Any]]:
