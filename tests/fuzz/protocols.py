@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 
+from maas.http.auth.authorize import Resource
 from tests.fuzz.residents import Resident
 from tests.fuzz.routes import QUESTION, Tried
 
@@ -43,7 +44,7 @@ class OpenAIRoute:
 
 
 class McpRoute:
-    """Every tool, for somebody's user or with the id of somebody's thing."""
+    """Every tool and every resource, for somebody's user or with the id of somebody's thing."""
 
     name = "mcp"
 
@@ -51,6 +52,17 @@ class McpRoute:
         self._client = client
 
     def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        return (self._read if draw.random() < 0.2 else self._call)(draw, caller, owner)
+
+    def _read(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        thing: Resource = draw.choice(("memory", "fact", "run"))
+        uri = f"maas://{'runs' if thing == 'run' else 'memories'}/{owner.things[thing]}"
+        claimed = {"x-maas-user": str(draw.choice((caller, owner)).user_id)} if caller.is_named else {}
+        reply = self._send("resources/read", {"uri": uri}, caller.headers | claimed)
+        is_read = _has_worked(reply) if caller is owner else owner.secret in reply.text or _has_worked(reply)
+        return Tried(f"resource {thing}", is_read, f"{claimed} {uri} -> {reply.status_code} {reply.text[:500]}")
+
+    def _call(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
         is_own = caller is owner
         memory = {"memory_id": str(owner.things["memory"])}
         reading: dict[str, dict[str, Any]] = {
@@ -73,13 +85,7 @@ class McpRoute:
         claimed = draw.choice((caller, owner)) if names_thing else owner
         is_known = not caller.is_named and claimed is caller  # then the tool takes no user_id
         arguments = tools[tool] | ({} if is_known else {"user_id": str(claimed.user_id)})
-        message = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments},
-        }
-        reply = self._client.post("/mcp", json=message, headers=caller.headers | ACCEPT)
+        reply = self._send("tools/call", {"name": tool, "arguments": arguments}, caller.headers)
         has_secret = owner.secret in reply.text
         if is_own and tool == "list_memories":
             is_read = "(memory " in reply.text  # a page of the newest, which may be younger than the word
@@ -88,6 +94,10 @@ class McpRoute:
         else:
             is_read = has_secret or _has_worked(reply)
         return Tried(tool, is_read, f"{arguments} -> {reply.status_code} {reply.text[:500]}")
+
+    def _send(self, method: str, params: dict[str, Any], headers: dict[str, str]) -> httpx2.Response:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return self._client.post("/mcp", json=message, headers=headers | ACCEPT)
 
 
 def _has_worked(reply: httpx2.Response) -> bool:
