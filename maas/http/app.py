@@ -32,9 +32,10 @@ from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator, Principal
 from maas.http.auth.access_audit import AccessAudit
 from maas.http.auth.authorize import authenticate, authorize, route_path
-from maas.http.errors import HANDLERS
+from maas.http.errors import HANDLERS, error_response
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
+from maas.http.protected_resource import challenge
 from maas.http.route import Route
 from maas.http.routes import METHODS, all_routes
 from maas.http.shares import Shares
@@ -99,7 +100,14 @@ class LazyMount:
         request = Request(scope, receive, send)
         async with AsyncExitStack() as stack:
             request.state.until_sent = stack
-            principal = await authenticate(request)
+            try:
+                principal = await authenticate(request)
+            except MaasError as error:
+                where = challenge(request)
+                if error.code != "unauthenticated" or where is None:
+                    raise
+                await error_response(error, {"WWW-Authenticate": where})(scope, receive, send)
+                return
             if self._loading is None:
                 self._loading = asyncio.create_task(asyncio.to_thread(self._load))
             app = await asyncio.shield(self._loading)

@@ -44,7 +44,8 @@ OTHERS = {
 KEY_SCOPES = {"erase": "admin"}  # which keys need where people who have signed in have more
 USER_RATE = 300
 SIGN_IN = {f"/auth/v1/{name}" for name in ("signup", "token", "verify", "user", "logout", "settings", "health")}
-OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs"} | SIGN_IN
+METADATA = "/.well-known/oauth-protected-resource/mcp"
+OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs", METADATA} | SIGN_IN
 WRONG = f"maas_{'0' * 12}_{'0' * 64}"
 
 

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -172,11 +173,24 @@ def test_keys_work_beside_tokens(stack: Stack) -> None:
 def test_a_server_reads_the_keys_of_its_provider(fresh_database: str, stack: Stack, httpserver: HTTPServer) -> None:
     """The whole way: settings, process, JWKS, a token that is signed by ES256."""
     serve(httpserver, {"one": EC})
-    with Stack(fresh_database, stack.folder, MAAS_AUTH="jwt", MAAS_JWKS_URL=httpserver.url_for("/jwks")) as running:
+    issuer = "https://accounts.example"
+    names = {"MAAS_JWKS_URL": httpserver.url_for("/jwks"), "MAAS_JWT_ISSUER": issuer}
+    with Stack(fresh_database, stack.folder, MAAS_AUTH="jwt", **names) as running:
         running.start_server()
         for key, status in ((EC, 200), (ec.generate_private_key(ec.SECP256R1()), 401)):
-            token = jwt.encode(supabase(uuid4()), key, "ES256", {"kid": "one"})
+            token = jwt.encode(supabase(uuid4(), iss=issuer), key, "ES256", {"kid": "one"})
             assert get(running, "/v1/runs", {"authorization": f"Bearer {token}"}) == status
+        refused = running.client.post("/mcp", json={})
+        shown = re.fullmatch(r'Bearer realm="maas", resource_metadata="(.+)"', refused.headers["www-authenticate"])
+        assert refused.status_code == 401 and shown is not None
+        metadata = running.client.get(shown[1]).json()
+        assert metadata["authorization_servers"] == [issuer]
+        assert metadata["resource"] == str(running.client.base_url.join("/mcp"))
+
+
+def test_a_server_that_names_no_issuer_has_no_metadata(stack: Stack) -> None:
+    assert stack.client.get("/.well-known/oauth-protected-resource/mcp").status_code == 404
+    assert stack.client.post("/mcp", json={}).headers["www-authenticate"] == 'Bearer realm="maas"'
 
 
 class Clock:

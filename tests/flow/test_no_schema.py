@@ -24,7 +24,8 @@ from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
 USER = str(uuid4())
-WITHOUT_DATABASE = {"/mem0/v1/ping/", "/healthz", "/openapi.json", "/docs", "/v1/caller", "/v1/users"}
+METADATA = "/.well-known/oauth-protected-resource/mcp"
+WITHOUT_DATABASE = {"/mem0/v1/ping/", "/healthz", "/openapi.json", "/docs", "/v1/caller", "/v1/users", METADATA}
 SIGN_IN = {"/auth/v1/user", "/auth/v1/settings", "/auth/v1/health"}  # there is none without MAAS_AUTH=local
 POSTED = {
     "/v1/runs": {"user_id": USER, "query": "hi"},
