@@ -275,6 +275,8 @@ class AdminQueueRow(TypedDict):
     runnable: int | Any
     deferred: int | Any
     in_flight: int | Any
+    paused: int | Any
+    scheduled: int | Any
 
 admin_queue: Query[AdminQueueRow]
 
@@ -893,6 +895,8 @@ class QueueRow(TypedDict):
     runnable: int | Any
     deferred: int | Any
     in_flight: int | Any
+    paused: int | Any
+    scheduled: int | Any
     oldest_seconds: float | Any
     oldest_user: UUID | Any
     orchestrators: int | Any
@@ -1874,6 +1878,9 @@ insert_runs: Query[
     pg.array[pg.jsonb],
     pg.array[pg.bool_],
     pg.array[pg.uuid],
+    pg.array[pg.int4],
+    pg.array[pg.timestamptz],
+    pg.array[pg.jsonb],
 ]
 
 class RunOfKeyRow(TypedDict):
@@ -1887,6 +1894,9 @@ class RunOfKeyRow(TypedDict):
     mode: str | None
     client_context: Any
     is_remembered: bool
+    priority: int
+    run_at: datetime | None
+    attributes: Any
 
 run_of_key: Query[RunOfKeyRow, pg.text, pg.text, pg.uuid]
 
@@ -1967,6 +1977,9 @@ RunRow = TypedDict(
         "completed_at": datetime | None,
         "failed_at": datetime | None,
         "archived_at": datetime | None,
+        "priority": int,
+        "run_at": datetime | None,
+        "attributes": Any,
     },
 )
 run: Query[RunRow, pg.uuid]
@@ -2003,6 +2016,10 @@ RunStatesRow = TypedDict(
         "completed_at": datetime | None,
         "failed_at": datetime | None,
         "archived_at": datetime | None,
+        "priority": int,
+        "run_at": datetime | None,
+        "attributes": Any,
+        "is_paused": bool | Any,
         "buttons": Any,
         "drawn": list[UUID] | Any,
         "steps": Any,
@@ -2044,6 +2061,9 @@ class ListRunsRow(TypedDict):
     memory: str | Any
     created_at: datetime | Any
     completed_at: datetime | Any
+    priority: int | Any
+    run_at: datetime | Any
+    attributes: Any
 
 list_runs: Query[
     ListRunsRow,
@@ -2058,6 +2078,7 @@ list_runs: Query[
     pg.timestamptz,
     pg.timestamptz,
     pg.text,
+    pg.jsonb,
 ]
 
 class RunCostsRow(TypedDict):
@@ -2087,6 +2108,9 @@ class SearchRunsRow(TypedDict):
     memory: str | Any
     created_at: datetime | Any
     completed_at: datetime | Any
+    priority: int | Any
+    run_at: datetime | Any
+    attributes: Any
 
 search_runs: Query[
     SearchRunsRow,
@@ -2103,7 +2127,56 @@ search_runs: Query[
     pg.text,
     pg.int4,
     pg.text,
+    pg.jsonb,
 ]
+
+class RunsToCancelRow(TypedDict):
+    id: UUID | Any
+
+runs_to_cancel: Value[
+    UUID, RunsToCancelRow, pg.uuid, pg.text, pg.text, pg.text, pg.timestamptz, pg.timestamptz, pg.jsonb
+]
+
+class RunsToRetryRow(TypedDict):
+    id: UUID
+
+runs_to_retry: Value[UUID, RunsToRetryRow, pg.uuid, pg.text, pg.text, pg.text, pg.timestamptz, pg.timestamptz, pg.jsonb]
+
+class CancelRunsRow(TypedDict):
+    count: int | Any
+
+cancel_runs: Value[int, CancelRunsRow, pg.array[pg.uuid], pg.text]
+
+class RetryRunsRow(TypedDict):
+    count: int | Any
+
+retry_runs: Value[int, RetryRunsRow, pg.array[pg.uuid], pg.text]
+
+class PausesRow(TypedDict):
+    subject: str
+    name: str
+    reason: str | None
+    actor: str
+    since: datetime
+
+pauses: Query[PausesRow]
+
+class PauseRow(TypedDict):
+    verdict: str | Any
+    runs: int | Any
+
+pause: Query[PauseRow, pg.text, pg.text, pg.text, pg.text]
+
+class ResumeRow(TypedDict):
+    verdict: str | Any
+    runs: int | Any
+
+resume: Query[ResumeRow, pg.text, pg.text, pg.text]
+
+class PausedModelsRow(TypedDict):
+    name: str
+
+paused_models: Value[str, PausedModelsRow]
 
 cancel_run: Value[str, Never, pg.uuid, pg.text]
 

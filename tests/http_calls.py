@@ -48,6 +48,8 @@ MORE: dict[str, dict[str, Any]] = {
     "put_prompt": {"is_active": True, "version": 0},
     "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},
+    "post_pause": {"subject": "model", "name": "openai:none"},
+    "post_resume": {"subject": "model", "name": "openai:none"},
     "post_tool_call": {"assistant": "mentor", "tool": "getLeads"},
     "post_supervisor": {"complexity": "low"},
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},

@@ -8,22 +8,26 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 from uuid import UUID
 
 import typer
 
 from maas import queries
-from maas.cli.invocation import LOCAL_USER, User, read_uuid, with_database
+from maas.cli.invocation import DATE_FORMATS, LOCAL_USER, User, in_zone, read_uuid, with_database
 from maas.cli.output import note, write
+from maas.cli.run_control import read_attributes
 from maas.cli.run_printer import RunPrinter
 from maas.conversations import Mode, change_conversation, clear_conversation, create_conversation, read_conversation
 from maas.conversations.actions import Decision, decide_action, press_button
 from maas.conversations.attachments import read_content, store_upload
-from maas.engine.states import TERMINAL, Status
+from maas.engine.states import TERMINAL, Priority, PriorityWord, Status
 from maas.runs.event_stream import Cursor, EventStream
 from maas.runs.submit import Submission, Submitter, cancel_run, read_run
+from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank, visible_json, visible_line
@@ -46,12 +50,39 @@ def ask(
     user: User = LOCAL_USER,
     assistant: Annotated[str, typer.Option(help="name of the assistant that answers")] = "mentor",
     wait: Annotated[float, typer.Option(help="seconds to wait for the answer")] = 180.0,
+    priority: Annotated[str, typer.Option(help="high, normal or low: which users are answered first")] = "normal",
+    at: Annotated[
+        datetime | None,
+        typer.Option(formats=DATE_FORMATS, help="do not start before this time, and do not wait for it"),
+    ] = None,
+    attribute: Annotated[
+        list[str] | None, typer.Option("--attribute", metavar="NAME=VALUE", help="to filter runs by; may be repeated")
+    ] = None,
 ) -> None:
-    """Print the answer, and the id of the run to standard error. Raises MaasError, 'timeout' after `wait` seconds."""
+    """Print the answer, and the id of the run to standard error; of a later run the id alone.
+
+    Raises MaasError, 'timeout' after `wait` seconds.
+    """
     user_id = read_uuid(user, "--user")
     if is_blank(question):
         raise MaasError("invalid_request", "the question is blank")
-    submission = Submission(user_id, clean(question), assistant, source="cli")
+    if priority not in get_args(PriorityWord):
+        raise MaasError("bad_parameter", f"--priority: one of {', '.join(get_args(PriorityWord))}, not {priority!r}")
+    submission = Submission(
+        user_id,
+        clean(question),
+        assistant,
+        source="cli",
+        priority=Priority.of(cast(PriorityWord, priority)),
+        attributes=read_attributes(attribute),
+    )
+    if at is not None:
+
+        async def schedule(db: Database, settings: Settings) -> UUID:
+            return await Submitter(db).submit(replace(submission, run_at=in_zone(settings.engine.zone, at)))
+
+        write(str(with_database(schedule, command="ask", user_id=user_id)))
+        return
     run = with_database(lambda db, _: _answer(db, submission, wait), command="ask", user_id=user_id)
     if run["status"] != Status.COMPLETED:
         message = f"no answer: {run['error_message']}; see `maas trace {run['id']}`"

@@ -11,7 +11,8 @@ import typer
 
 from maas.cli.invocation import note_all, note_user, read_uuid, with_database
 from maas.cli.output import Table, show, styled, write, write_json
-from maas.engine.states import ROLE_OF, STAGE_OF, RunKind, Status
+from maas.cli.run_control import read_attributes
+from maas.engine.states import ROLE_OF, STAGE_OF, Priority, RunKind, Status
 from maas.runs import submit
 from maas.runs.trace import read_trace
 from maas.settings import Settings
@@ -31,11 +32,15 @@ def list_runs(
     user: Annotated[str | None, typer.Option("--user", "-u", help="only runs of this user, a UUID")] = None,
     status: Annotated[Status | None, typer.Option(help="only runs with this status")] = None,
     kind: Annotated[RunKind | None, typer.Option(help="only runs of this kind")] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option("--attribute", metavar="NAME=VALUE", help="only runs with this attribute; may be repeated"),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="maximum number of runs")] = 20,
 ) -> None:
     """Print a table of runs."""
     user_id = read_uuid(user, "--user") if user else None
-    only = submit.RunFilter(user_id, status, kind)
+    only = submit.RunFilter(user_id, status, kind, attributes=read_attributes(attribute))
 
     async def read(db: Database, _: Settings) -> list[dict[str, Any]]:
         if user_id is None:
@@ -48,7 +53,11 @@ def list_runs(
         table.add_column(name, no_wrap=name == "run")
     for row in rows:
         ms = row["completed_at"] and f"{(row['completed_at'] - row['created_at']).total_seconds() * 1000:.0f}"
-        remarks = [row["error_code"], row["limited"], row["memory"] != "ok" and f"memory {row['memory']}"]
+        place = [
+            row["priority"] and Priority(row["priority"]).word,
+            row["run_at"] and f"not before {row['run_at']:%m-%d %H:%M}",
+        ]
+        remarks = [*place, row["error_code"], row["limited"], row["memory"] != "ok" and f"memory {row['memory']}"]
         state = row["status"] + "".join(f" ({remark})" for remark in remarks if remark)
         table.add_row(
             str(row["id"]),

@@ -20,6 +20,7 @@ from rich.live import Live
 from maas import queries
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, figures_table, note, readable_duration, show, stdout_console, styled
+from maas.cli.run_control import pauses_table
 from maas.engine.states import STAGE_OF, STAGES, Status
 from maas.plugins import load_parts
 from maas.settings import load_settings
@@ -101,6 +102,7 @@ class QueueSnapshot:
     orchestrators: Rows
     users: Rows
     stuck: Rows
+    pauses: Rows
     of_plugins: Sequence[RenderableType]
 
     @classmethod
@@ -119,6 +121,7 @@ class QueueSnapshot:
                 await db.rows(queries.orchestrators),
                 await db.rows(queries.longest_queues, MAX_USERS),
                 await db.rows(queries.stuck_by_reason),
+                await db.rows(queries.pauses),
                 [part for overview in load_parts("overview") for part in await overview(db)],
             )
         except asyncpg.InsufficientPrivilegeError as error:
@@ -139,12 +142,20 @@ class QueueSnapshot:
             parts += ["", self._users()]
         if self.stuck:
             parts += ["", self._stuck()]
+        if self.pauses:
+            parts += ["", pauses_table(self.pauses)]
         return Group(*parts)
 
     def _head(self) -> Group:
         queue = self.queue
         title = styled(f"MaaS  {self.at:%Y-%m-%d %H:%M:%S}  notify queue {queue['notify_queue_usage']:.1%} full")
-        states = ("inbox", "waiting", "runnable", "in_flight", *(["deferred"] if queue["deferred"] else []))
+        states = (
+            "inbox",
+            "waiting",
+            "runnable",
+            "in_flight",
+            *(state for state in ("deferred", "paused", "scheduled") if queue[state]),
+        )
         counts = "  ".join(f"{state.replace('_', ' ')} {queue[state]}" for state in states)
         line = styled("queue ") + styled(counts, "bold")
         if not queue["oldest_user"]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
+from typing import Literal, cast
+
+PriorityWord = Literal["high", "normal", "low"]
 
 
 class Status(StrEnum):
@@ -37,6 +40,23 @@ class RunKind(StrEnum):
     ARCHIVE = "archive"  # imported messages that are to be summarized
     CALL = "call"  # a pass-through model that called tools of the client or failed; kept for its cost
     TRIAL = "trial"  # an answer given again with another prompt; nobody but administrators sees it
+
+
+class Priority(IntEnum):
+    """Which users are answered first where there is more to do than places; as in the column `priority`."""
+
+    HIGH = 1
+    NORMAL = 0
+    LOW = -1
+
+    @property
+    def word(self) -> PriorityWord:
+        """Its name to clients."""
+        return cast(PriorityWord, self.name.lower())
+
+    @classmethod
+    def of(cls, word: PriorityWord) -> Priority:
+        return cls[word.upper()]
 
 
 NEXT: dict[Status, Status] = {

@@ -26,7 +26,8 @@ from maas.conversations import (
 from maas.conversations.actions import ActionStatus, Decision, decide_action, edit_action, list_actions, read_action
 from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
-from maas.http.runs import RunState, read_states
+from maas.http.run_schemas import RunState
+from maas.http.runs import read_states
 from maas.http.schemas import (
     AssistantName,
     JsonObject,

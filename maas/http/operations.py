@@ -35,7 +35,7 @@ from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
 
 METRICS_TIMEOUT_S = 5.0
-QUEUE_STATES = ("inbox", "waiting", "runnable", "deferred", "in_flight")
+QUEUE_STATES = ("inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled")
 COUNTERS = {
     "runs_finished": "Runs that were answered or failed",
     "archives_failed": "Runs whose archiving failed",

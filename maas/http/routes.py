@@ -21,6 +21,7 @@ from maas.http import (
     operations,
     profiles,
     protected_resource,
+    run_schemas,
     runs,
     schemas,
     sign_in,
@@ -29,7 +30,7 @@ from maas.http import (
     user_events,
     users,
 )
-from maas.http.admin import inventory, overview, people, prompts, spending
+from maas.http.admin import inventory, overview, people, prompts, run_control, spending
 from maas.http.ai_sdk import chat as ai_sdk
 from maas.http.anthropic import messages
 from maas.http.mem0 import Mem0Error, batch, entities
@@ -74,6 +75,7 @@ _PAGE: Parameters = {
 _TIME = {"type": "string", "format": "date-time"}
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.STORABLE_PATTERN}
 _SEARCH = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.VISIBLE_PATTERN}
+_ATTRIBUTES = {"type": "string", "format": "attributes", "maxLength": runs.MAX_ATTRIBUTES_CHARS}
 _AUDIT_PAGE: Parameters = {
     **_PAGE,
     "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
@@ -92,24 +94,25 @@ _FILTERS: Parameters = {
     "q": (_SEARCH, "Only runs whose query or answer has every word of this, or words that begin with it."),
     "from": (_TIME, "Only runs of this time or later; without an offset, in MAAS_TIMEZONE."),
     "to": (_TIME, "Only runs before this time."),
+    "attributes": (_ATTRIBUTES, "Only runs that have all of these, as a JSON object."),
 }
 
 
 ROUTES = (
-    Route("POST", "/v1/runs", runs.post_run, "ask", runs.NewRun, schemas.RunAccepted, 202,
+    Route("POST", "/v1/runs", runs.post_run, "ask", run_schemas.NewRun, schemas.RunAccepted, 202,
           errors=(400, 404, 409, 413, 415, 422, 429)),
-    Route("GET", "/v1/runs", runs.get_runs, "read", response=runs.RunPage, errors=(400,),
+    Route("GET", "/v1/runs", runs.get_runs, "read", response=run_schemas.RunPage, errors=(400,),
           query={**_USER, **_FILTERS, **_PAGE}),
-    Route("GET", "/v1/runs/{id}", runs.get_run, "read", response=runs.RunState, errors=(400, 404),
+    Route("GET", "/v1/runs/{id}", runs.get_run, "read", response=run_schemas.RunState, errors=(400, 404),
           query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "Seconds to wait for the answer.")}),
     Route("GET", "/v1/runs/{id}/trace", trace.get_trace, "admin", response=trace.Trace, errors=(404,)),
     Route("GET", "/v1/runs/{id}/events", runs.get_events, "read", errors=(400, 404), response_types=(EVENT_STREAM,),
           query={"last_event_id": (_EVENT_ID, "Like the header Last-Event-ID, which takes precedence.")}),
-    Route("POST", "/v1/runs/{id}/cancel", runs.post_cancel, "ask", response=runs.CancelAccepted, status=202,
+    Route("POST", "/v1/runs/{id}/cancel", runs.post_cancel, "ask", response=run_schemas.CancelAccepted, status=202,
           errors=(404, 409)),
     Route("POST", "/v1/runs/{id}/retry", runs.post_retry, "ask", response=schemas.RunAccepted, status=202,
           errors=(404, 409)),
-    Route("POST", "/v1/runs/{id}/press", runs.post_press, "ask", runs.ButtonPress, schemas.RunAccepted, 202,
+    Route("POST", "/v1/runs/{id}/press", runs.post_press, "ask", run_schemas.ButtonPress, schemas.RunAccepted, 202,
           errors=(400, 404, 409, 413, 415, 422, 429)),
     Route("POST", "/v1/conversations", conversations.post_conversation, "ask", conversations.NewConversation,
           conversations.OpenedConversation, 201, errors=(400, 413, 415, 422, 429)),
@@ -329,6 +332,15 @@ ROUTES = (
           query={
               **_USER, **_FILTERS, "assistant": (_TEXT, "Only runs of this assistant."),
               "error_code": (_TEXT, "Only runs that failed with this code."), **_PAGE}),
+    Route("POST", "/v1/admin/runs/cancel", run_control.post_cancel_runs, "admin", run_control.CancelSelection,
+          run_control.ChangedRuns, errors=(400, 404, 409, 413, 415, 422)),
+    Route("POST", "/v1/admin/runs/retry", run_control.post_retry_runs, "admin", run_control.RetrySelection,
+          run_control.ChangedRuns, errors=(400, 404, 409, 413, 415, 422)),
+    Route("GET", "/v1/admin/pauses", run_control.get_pauses, "admin", response=run_control.PauseList),
+    Route("POST", "/v1/admin/pauses", run_control.post_pause, "admin", run_control.NewPause, run_control.Paused,
+          errors=(400, 404, 413, 415, 422)),
+    Route("POST", "/v1/admin/pauses/end", run_control.post_resume, "admin", run_control.PauseEnd, run_control.Paused,
+          errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/admin/memories", overview.get_admin_memories, "admin", response=overview.AdminMemoryPage,
           errors=(400,), query={
               **_USER, "tag": (_TEXT, "Only summaries with this tag."),

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field, StrictBool
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas import queries
-from maas.conversations import Mode
 from maas.conversations.actions import press_button
-from maas.engine.states import ArchiveStatus, RunKind, Status
+from maas.engine.states import Priority, RunKind, Status
 from maas.http.auth.authorize import hold_stream, principal_of, read_body, read_user
 from maas.http.request_input import (
     in_zone,
@@ -32,29 +30,31 @@ from maas.http.request_input import (
     to_time,
     write_cursor,
 )
+from maas.http.run_schemas import (
+    ButtonPress,
+    CancelAccepted,
+    ExecutedAction,
+    NewRun,
+    RunPage,
+    RunState,
+    RunSummary,
+)
 from maas.http.schemas import (
-    AssistantName,
-    JsonObject,
-    Phrase,
-    QueryText,
-    RequestBody,
+    Attributes,
     RunAccepted,
-    Schema,
-    Source,
-    StorableText,
-    TaskStepState,
     json_response,
     to_source,
 )
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
 from maas.http.state import app_state
-from maas.memory.health import MemoryState
 from maas.runs.event_stream import Cursor
 from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, retry_run
 from shared.db import Database
 from shared.errors import MaasError
 
 MAX_WAIT_S = 60.0
+MAX_ATTRIBUTES_CHARS = 2000  # of a filter
+_ATTRIBUTES: TypeAdapter[dict[str, Any]] = TypeAdapter(Attributes)
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 TIMINGS = (
     "created_at",
@@ -69,110 +69,14 @@ TIMINGS = (
 )
 
 
-class NewRun(RequestBody):
-    """A request of a user."""
-
-    user_id: UUID
-    query: QueryText
-    assistant: AssistantName = "mentor"
-    conversation_id: UUID | None = Field(None, description="A new id opens a conversation.")
-    mode: Mode | None = Field(None, description="The mode of this request; by default the conversation's.")
-    metadata: JsonObject | None = None
-    attachment_ids: list[UUID] = Field([], max_length=10, description="Images that belong to the query.")
-    marks: StrictBool | None = Field(
-        None, description="Whether the answer cites memories by [numbers]; by default as MAAS_MARKS says."
-    )
-
-
-class ButtonPress(RequestBody):
-    user_id: UUID
-    button: Annotated[StorableText, Field(min_length=1, max_length=50)] = Field(description="The id of the button.")
-
-
-class CancelAccepted(Schema):
-    request_id: UUID
-    status: Literal["cancelling"] = "cancelling"
-
-
-class Button(Schema):
-    id: str
-    label: str
-
-
-class ExecutedAction(Schema):
-    """The approved action that a run executes."""
-
-    id: UUID
-    tool: str
-    title: Phrase | str | None = Field(description="As of an action.")
-
-
-class RunState(Schema):
-    """The state of a run, and its answer when there is one."""
-
-    request_id: UUID
-    user_id: UUID
-    query: str
-    attachment_ids: list[UUID] = Field(description="Images that came with the query.")
-    assistant: str
-    conversation_id: UUID | None
-    kind: str
-    status: Status
-    archive_status: ArchiveStatus
-    final_answer: str | None
-    error_code: str | None
-    error_message: str | None
-    degraded: list[str] = Field(
-        description="Stages that used the built-in rules instead of a model; `language`: the "
-        "answer is in another language than its assistant's."
-    )
-    limited: Literal["budget", "stopped"] | None = Field(
-        description="budget: the user's daily budget was spent, so rules did what models would have done. "
-        "stopped: the run was cancelled while its answer was being written, and this is what there was."
-    )
-    memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")
-    memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")
-    sources: list[Source] = Field(description="The memories that were used as evidence for the answer.")
-    used: list[UUID] = Field(description="The sources that the answer cites.")
-    buttons: list[Button] = Field(description="Buttons that the user may press now.")
-    attachments: list[UUID] = Field(description="Images that were generated for the answer.")
-    steps: list[TaskStepState] = Field(description="The steps of a task.")
-    timings: dict[str, datetime | None]
-    attempt: int
-    retries: int
-    action: ExecutedAction | None = Field(description="What `query` stands for, if the run executes an action.")
-
-
-class RunSummary(Schema):
-    request_id: UUID
-    user_id: UUID
-    query: str = Field(description="The first 200 characters of the query.")
-    answer: str | None = Field(description="The first 300 characters of the answer.")
-    assistant: str
-    conversation_id: UUID | None
-    kind: str
-    source: str
-    status: Status
-    archive_status: ArchiveStatus
-    error_code: str | None
-    error_message: str | None
-    limited: Literal["budget", "stopped"] | None
-    memory: MemoryState
-    created_at: datetime
-    completed_at: datetime | None
-    action: ExecutedAction | None = Field(description="What `query` stands for, if the run executes an action.")
-
-
-class RunPage(Schema):
-    results: list[RunSummary]
-    next: str | None = Field(description="Send it as `before` to get the next page.")
-
-
 async def post_run(request: Request) -> Response:
     """Submit a request; poll `poll_url` or follow its events to get the answer."""
     body = await read_body(request, NewRun)
     key = read_idempotency_key(request)
-    run_id = await app_state(request).submissions.submit(
+    state, principal = app_state(request), principal_of(request)
+    if body.priority == "high" and principal.is_bound:
+        raise MaasError("forbidden", "priority: your key or token is bound to users and may take normal or low")
+    run_id = await state.submissions.submit(
         Submission(
             user_id=body.user_id,
             query=body.query,
@@ -183,7 +87,10 @@ async def post_run(request: Request) -> Response:
             attachment_ids=tuple(body.attachment_ids),
             mode=body.mode,
             traceparent=_read_traceparent(request),
-            caller=principal_of(request).name,
+            caller=principal.name,
+            priority=Priority.of(body.priority),
+            run_at=in_zone(state.settings.engine.zone, body.run_at),
+            attributes=body.attributes or None,
         )
     )
     bind_contextvars(run_id=run_id)  # for the log line of this request
@@ -258,6 +165,7 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
         until=in_zone(zone, read_parameter(request, "to", to_time)),
         text=read_parameter(request, "q", to_search_text),
         error_code=read_parameter(request, "error_code", to_storable_text),
+        attributes=read_parameter(request, "attributes", _to_attributes),
     )
     before = read_cursor(request)
     async with state.shares.reads.hold(user_id or principal_of(request).name) if only.text else nullcontext():
@@ -267,7 +175,7 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
         RunSummary(
             request_id=row["id"],
             action=actions.get(row["id"]),
-            **{name: row[name] for name in RunSummary.model_fields if name in row},
+            **{name: row[name] for name in RunSummary.model_fields if name in row} | _queue_fields(row),
         )
         for row in rows
     ]
@@ -329,6 +237,21 @@ async def _executed_actions(db: Database, runs: list[dict[str, Any]]) -> dict[UU
     return {row["run_id"]: ExecutedAction(id=row["id"], tool=row["tool"], title=row["title"] or None) for row in rows}
 
 
+def _to_attributes(text: str) -> dict[str, Any]:
+    if len(text) > MAX_ATTRIBUTES_CHARS:
+        raise ValueError(f"must have at most {MAX_ATTRIBUTES_CHARS} characters")
+    return _ATTRIBUTES.validate_json(text)
+
+
+def _queue_fields(row: dict[str, Any]) -> dict[str, Any]:
+    """What the sender of a run has said about its place in the queue, and its attributes."""
+    return {
+        "priority": Priority(row["priority"]).word,
+        "run_at": row["run_at"],
+        "attributes": row["attributes"] or {},
+    }
+
+
 def _to_state(row: dict[str, Any], action: ExecutedAction | None) -> RunState:
     return RunState(
         request_id=row["id"],
@@ -341,6 +264,7 @@ def _to_state(row: dict[str, Any], action: ExecutedAction | None) -> RunState:
         buttons=row["buttons"] or [],
         attachments=row["drawn"] or [],
         steps=row["steps"] or [],
+        **_queue_fields(row),
         **{
             name: row[name]
             for name in (
@@ -359,6 +283,7 @@ def _to_state(row: dict[str, Any], action: ExecutedAction | None) -> RunState:
                 "memory_reasons",
                 "attempt",
                 "attachment_ids",
+                "is_paused",
             )
         },
     )

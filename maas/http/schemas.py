@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, WithJsonSchema
 from starlette.responses import Response
 
 from maas.memory.dates import to_utc
@@ -141,6 +141,15 @@ Name = Annotated[StorableText, Field(min_length=1, max_length=200)]
 AssistantName = Annotated[
     StorableText, Field(min_length=1, max_length=50), WithJsonSchema({"type": "string", "format": "assistant"})
 ]  # the format is not a JSON Schema one: fuzzers generate it from the names of known assistants
+AttributeValue = (
+    Annotated[StorableText, Field(strict=True, max_length=512)]
+    | StrictBool
+    | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
+Attributes = Annotated[
+    dict[Annotated[StorableText, Field(min_length=1, max_length=64)], AttributeValue], Field(max_length=16)
+]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_check_json_object), WithJsonSchema(_JSON_OBJECT_SCHEMA)]
 NUMBER = BeforeValidator(_require_number)  # behind bounds in an Annotated, so that the JSON schema has them
 Integer = Annotated[int, NUMBER]

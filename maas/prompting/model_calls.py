@@ -22,6 +22,7 @@ from maas.model_options import options_of
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
 from maas.prompting.call_records import ms_since, new_record, reply_attributes, request_attributes
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
+from maas.prompting.paused_models import check_pause
 from maas.prompting.stored_calls import (
     ModelCaller,
     count_failed_attempts,
@@ -242,6 +243,7 @@ async def _call(
     record = new_record(run, model, stage, prompt) | {"request_hash": request_hash}
     try:
         failed_attempts = count_failed_attempts(run, request_hash, options.tries)
+        await check_pause(run, deps.db, model)
         if budget <= 0:
             cause = f"{spec_of(model)}: no time is left for another call ({budget_source(request.role)})"
             raise ModelError("timeout", cause)

@@ -14,7 +14,7 @@ import asyncpg
 
 from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
-from maas.engine.states import RunKind, Status
+from maas.engine.states import Priority, RunKind, Status
 from maas.runs.client_context import NO_CONTEXT, ClientContext
 from shared.db import LOST_IN_A_COMMIT, Database
 from shared.errors import MaasError
@@ -32,6 +32,7 @@ ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before the
 MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
 PRIMARY_KEY = "pipeline_runs_pkey"
 UNCONFIRMED = "run-"  # begins the key of a request that was sent without one
+Attribute = str | int | float | bool
 OPENAI_SOURCE = "openai"  # the source of requests to the OpenAI-compatible API
 
 
@@ -41,7 +42,8 @@ class Submission:
 
     `traceparent` (W3C) is the client's span; it is stored in the metadata, where an INSERT may put it, too. A request
     with `is_remembered` false is answered and logged, but never recalled. `replaces`: the run of the same user whose
-    question it asks again; that exchange leaves memory once this one is in it.
+    question it asks again; that exchange leaves memory once this one is in it. It does not start before `run_at`;
+    `attributes` are what lists of runs can be filtered by.
     """
 
     user_id: UUID
@@ -58,6 +60,9 @@ class Submission:
     context: ClientContext = NO_CONTEXT
     is_remembered: bool = True
     replaces: UUID | None = None
+    priority: Priority = Priority.NORMAL
+    run_at: datetime | None = None
+    attributes: dict[str, Attribute] | None = None
 
     @property
     def stored_metadata(self) -> dict[str, Any] | None:
@@ -143,6 +148,9 @@ class Submitter:
             and tuple(row["attachment_ids"]) == submission.attachment_ids
             and row["client_context"] == submission.context.to_json()
             and (submission.is_remembered or not row["is_remembered"])
+            and row["priority"] == submission.priority
+            and row["run_at"] == submission.run_at
+            and row["attributes"] == submission.attributes
         )
         if not is_same:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
@@ -191,6 +199,9 @@ class Submitter:
             [s.context.to_json() for s in submissions],
             [s.is_remembered for s in submissions],
             [s.replaces for s in submissions],
+            [s.priority for s in submissions],
+            [s.run_at for s in submissions],
+            [s.attributes for s in submissions],
         )
         verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
@@ -221,7 +232,8 @@ async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
 class RunFilter:
     """Which runs are listed; None means any. `since` and `until` bound `created_at`, the latter exclusively.
 
-    `text`: every word of it, or its beginning, is in the query or in the answer.
+    `text`: every word of it, or its beginning, is in the query or in the answer. `attributes`: each of them is one of
+    the run's.
     """
 
     user_id: UUID | None = None
@@ -233,6 +245,7 @@ class RunFilter:
     until: datetime | None = None
     text: str | None = None
     error_code: str | None = None
+    attributes: dict[str, Attribute] | None = None
 
 
 async def list_runs(
@@ -253,9 +266,10 @@ async def list_runs(
         only.until,
     )
     if only.text is None:
-        rows = await db.rows(queries.list_runs, *filters, only.error_code)
+        rows = await db.rows(queries.list_runs, *filters, only.error_code, only.attributes)
     else:
-        rows = await db.rows(queries.search_runs, *filters, only.text, MAX_COLLECTED_MESSAGES, only.error_code)
+        words = (only.text, MAX_COLLECTED_MESSAGES)
+        rows = await db.rows(queries.search_runs, *filters, *words, only.error_code, only.attributes)
     return [dict(row) for row in rows]
 
 

@@ -101,15 +101,7 @@ begin
       erasure.is_clean := true;
     end if;
   end loop;
-  update maas.pipeline_runs r set queue_state = 0, updated_at = clock_timestamp()
-  from unnest(freed) f(queue_key) cross join lateral (
-    select w.id from maas.pipeline_runs w where w.queue_key = f.queue_key and w.queue_state = -1
-    order by w.seq limit 1) w
-  where r.id = w.id and not exists (
-    select from maas.pipeline_runs h where h.queue_key = f.queue_key and h.queue_state in (0, 1));
-  if found then
-    perform pg_notify('pipeline_wakeup', '');
-  end if;
+  perform maas.maas_promote(freed);
   if not is_over then
     update maas.erasures e set deleted = erasure.deleted, place = erasure.place, is_clean = erasure.is_clean,
       late_calls = e.late_calls + is_late::int where e.user_id = p_user;

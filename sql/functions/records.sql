@@ -141,8 +141,10 @@ create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) retu
     union all
     select id from maas.pipeline_runs where user_id = p_user and kind in ('ask', 'action', 'task') and seq >= p_seq
     union all
-    select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action', 'task'))
+    select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action', 'task')
+    union all
+    select id from maas.pipeline_runs where queue_state in (-4, -3) and user_id = p_user and kind in ('ask', 'action'))
 $$;
 comment on function maas.maas_hidden_runs is
-  'Requests with this seq or a higher one, those in the inbox, and the one that is answered again: no answer may use '
-  'them';
+  'Requests with this seq or a higher one, those that are not taken in yet, and the one that is answered again: no '
+  'answer may use them';

@@ -45,12 +45,14 @@ begin
 
   -- An ORM writes null into JSON in two ways.
   insert into maas.pipeline_runs as r (
-    id, user_id, user_query, assistant, conversation_id, mode, is_remembered, metadata, idempotency_key)
+    id, user_id, user_query, assistant, conversation_id, mode, is_remembered, metadata, idempotency_key, priority,
+    run_at, attributes)
   values (new.id, new.user_id, new.user_query, new.assistant, new.conversation_id, new.mode, new.is_remembered,
-    nullif(new.metadata, 'null'), new.idempotency_key)
+    nullif(new.metadata, 'null'), new.idempotency_key, new.priority, new.run_at, nullif(new.attributes, 'null'))
   on conflict do nothing
   returning r.id, r.user_id, named, r.user_query, r.assistant, r.conversation_id, r.mode, r.is_remembered,
-    r.metadata, r.idempotency_key, r.status, r.final_answer, r.error_code, r.error_message, r.archive_status, r.memory,
+    r.metadata, r.idempotency_key, r.priority, r.run_at, r.attributes, r.status, r.final_answer,
+    r.error_code, r.error_message, r.archive_status, r.memory,
     r.created_at, r.completed_at
   into request;
   if found then
@@ -63,9 +65,11 @@ begin
     or r.user_id = new.user_id and r.source = 'sql' and r.idempotency_key = new.idempotency_key
   order by id is distinct from new.id limit 1;
   if (request.user_id, request.user_query, request.assistant, request.conversation_id, request.mode, request.metadata,
-      request.idempotency_key, request.is_remembered and new.is_remembered is false)
+      request.idempotency_key, request.priority, request.run_at, request.attributes,
+      request.is_remembered and new.is_remembered is false)
     is distinct from (new.user_id, new.user_query, coalesce(new.assistant, 'mentor'), new.conversation_id, new.mode,
-      nullif(new.metadata, 'null'), new.idempotency_key, false) then
+      nullif(new.metadata, 'null'), new.idempotency_key, coalesce(new.priority, 0), new.run_at,
+      nullif(new.attributes, 'null'), false) then
     raise unique_violation using
       message = format('%s: is that of another request; take a new one',
         case when new.idempotency_key is null or request.id = new.id then 'id' else 'idempotency_key' end),

@@ -20,12 +20,12 @@ language sql immutable as $$
     array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
-      'is_remembered, idempotency_key, status, archive_status, sources, final_answer, error_code, error_message, '
-      'degraded, limited, '
-      'memory, memory_reasons, agent, domain, cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, '
-      'analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at, archived_at)',
+      'is_remembered, idempotency_key, priority, run_at, attributes, status, archive_status, sources, final_answer, '
+      'error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, cancel_requested_at, '
+      'created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, '
+      'responding_at, completed_at, failed_at, archived_at)',
     'insert (id, user_id, user_query, assistant, conversation_id, mode, metadata, attachment_ids, is_remembered, '
-      'idempotency_key'))
+      'idempotency_key, priority, run_at, attributes'))
   select r.* from lists cross join lateral (values
     ('authenticated', shown, array['pipeline_runs']), ('authenticated', asked || ')', array['pipeline_runs']),
     -- update and delete only so that a trigger can say what to do instead
@@ -37,7 +37,8 @@ language sql immutable as $$
 
     ('maas_ops', 'select', array[
       'v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_facts',
-      'v_left_out_days', 'v_orchestrators', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current',
+      'v_left_out_days', 'v_orchestrators', 'v_pauses', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history',
+      'v_runs_current',
       'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent', 'v_user_memory', 'v_user_queue',
       'v_user_quotas', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
@@ -52,17 +53,17 @@ language sql immutable as $$
       'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms',
       'knowledge_embeddings', 'responses',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
-      'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
+      'v_orchestrators', 'v_pauses', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
     ('maas_server', asked || ', source, caller, client_context, replaces)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']),
     ('maas_server', 'delete', array['attachments']),
 
     ('maas_worker', 'select', memory || array[
       'pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
-      'assistants', 'tools', 'engine_settings', 'app_users', 'compactions', 'memory_corrections', 'fact_decisions',
-      'fact_names', 'user_profiles',
-      'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings',
-      'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions', 'v_engines', 'schema_files']),
+      'assistants', 'tools', 'engine_settings', 'pauses', 'app_users', 'compactions', 'memory_corrections',
+      'fact_decisions', 'fact_names', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks',
+      'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings',
+      'embedding_fills', 'v_actions', 'v_engines', 'schema_files']),
     ('maas_server', 'select', array['auth_sessions']),
     ('maas_server', 'select (user_id, email, name, created_at, updated_at, last_sign_in_at)', array['auth_users']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']),
@@ -114,13 +115,14 @@ returns table (role_name text, functions text[]) language sql immutable as $$
     ('authenticated', array['maas_is_admin', 'maas_session_user']),
     ('maas_app', array['maas_session_user']),
     ('maas_ops', formats || array[
-      'maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
-      'maas_delete_secret', 'maas_facts']),
+      'maas_cancel_run', 'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_embedding_backlog', 'maas_load',
+      'maas_set_secret', 'maas_delete_secret', 'maas_facts']),
 
     ('maas_server', formats || search || array[
       'maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile',
       'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents', 'maas_mark_document',
-      'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import',
+      'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_pause',
+      'maas_resume', 'maas_import',
       'maas_remember', 'maas_correct', 'maas_decide_fact', 'maas_correct_fact', 'maas_merge_fact_names', 'maas_erase',
       'maas_forget', 'maas_memories_from', 'maas_answers_from', 'maas_set_client_metadata',
       'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit',
@@ -293,7 +295,7 @@ begin
     perform maas.maas_ensure_policy('maas.pipeline_runs', 'Users see own runs', 'select', 'authenticated',
       'using (user_id = (select auth.uid()))');
     perform maas.maas_ensure_policy('maas.pipeline_runs', 'Users insert own runs', 'insert', 'authenticated',
-      'with check (user_id = (select auth.uid()))');
+      'with check (user_id = (select auth.uid()) and priority <= 0)');
     perform maas.maas_ensure_policy('maas.pipeline_runs', 'Admins see all', 'select', 'authenticated',
       'using ((select maas.maas_is_admin()))');
     perform maas.maas_ensure_policy(

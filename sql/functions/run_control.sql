@@ -61,7 +61,8 @@ begin
     update maas.task_steps set status = 'pending', started_at = null, ended_at = null, result = null
     where run_id = p_id and status in ('failed', 'skipped');
     update maas.pipeline_runs set
-      status = 'NEW', queue_state = -2, try = try + 1, seq = nextval('maas.run_seq'), losses = 0, deaths = 0,
+      status = 'NEW', queue_state = case when run_at > now() then -4 else -2 end, try = try + 1,
+      seq = nextval('maas.run_seq'), losses = 0, deaths = 0,
       archive_status = 'PENDING', cancel_requested_at = null, error_code = null, error_message = null,
       degraded = '{}', limited = null, memory_reasons = '{}',
       analysis_result = null, sources = null, draft_context = null, final_context_payload = null,
@@ -76,6 +77,24 @@ begin
 end $$;
 comment on function maas.maas_retry_run is
   'Returns retrying (FAILED -> NEW as a new try), archiving (a failed archive again), not_failed or not_found';
+
+create or replace function maas.maas_promote(p_keys uuid[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  update maas.pipeline_runs r set queue_state = 0, updated_at = clock_timestamp()
+  from unnest(p_keys) k(queue_key) cross join lateral (
+    select w.id from maas.pipeline_runs w where w.queue_key = k.queue_key and w.queue_state = -1
+    order by w.seq limit 1) w
+  where r.id = w.id and not exists (
+    select from maas.pipeline_runs h where h.queue_key = k.queue_key and h.queue_state in (0, 1));
+  if found then
+    perform pg_notify('pipeline_wakeup', '');
+  end if;
+end
+$$;
+comment on function maas.maas_promote is
+  'Under the engine lock: makes the first waiting run runnable of each of these keys, each named once, that has no '
+  'head';
 
 create or replace function maas.maas_add_event(p_run uuid, p_type text, p_payload jsonb)
 returns void language plpgsql as $$

@@ -45,7 +45,9 @@ begin
     else new.user_id
   end;
   new.seq := nextval('maas.run_seq');
-  new.queue_state := -2; new.owner := null; new.attempt := 0; new.losses := 0; new.deaths := 0; new.try := 1;
+  new.priority := coalesce(new.priority, 0);
+  new.queue_state := case when new.run_at > now() then -4 else -2 end;
+  new.owner := null; new.attempt := 0; new.losses := 0; new.deaths := 0; new.try := 1;
   new.cancel_requested_at := null; new.archive_status := 'PENDING'; new.degraded := '{}';
   new.limited := null; new.memory_reasons := '{}';
   new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null;
@@ -89,6 +91,28 @@ comment on function maas.check_attachments is 'Refuses more than 10 attachments,
 
 create or replace trigger check_attachments before insert or update of attachment_ids on maas.pipeline_runs
   for each row when (new.attachment_ids <> '{}') execute function maas.check_attachments();
+
+create or replace function maas.check_attributes()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_typeof(new.attributes) = 'object' and (
+    select count(*) <= 16 and coalesce(bool_and(
+      char_length(e.key) between 1 and 64 and jsonb_typeof(e.value) in ('string', 'number', 'boolean')
+      and char_length(e.value #>> '{}') <= 512), true)
+    from jsonb_each(case jsonb_typeof(new.attributes) when 'object' then new.attributes else '{}' end) e)
+  then
+    return new;
+  end if;
+  raise check_violation using
+    message = 'attributes: must be an object of at most 16 names of 1 to 64 characters, each with a text of at most '
+      '512 characters, a number or a boolean',
+    hint = 'metadata takes any JSON', table = 'pipeline_runs', column = 'attributes';
+end
+$$;
+comment on function maas.check_attributes is 'Refuses attributes that are not few and plain';
+
+create or replace trigger check_attributes before insert or update of attributes on maas.pipeline_runs
+  for each row when (new.attributes is not null) execute function maas.check_attributes();
 
 -- After insert: each row ----------------------------------------------------------------------------------------------
 

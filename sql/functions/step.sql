@@ -1,4 +1,5 @@
--- The heart of the engine: maas_step, by maas_end_runs, maas_cancel_runs and maas_claim_runs; and maas_advance.
+-- The heart of the engine: maas_step, by maas_end_runs, maas_cancel_runs and maas_claim_runs (claims.sql); and
+-- maas_advance.
 --
 -- A plan is made once per session, often while the queue is empty, and must hold when it is full. So maas_step, whose
 -- settings hold in what it calls, and maas_advance set the planner's costs so that a plan costs the rows that it
@@ -47,6 +48,17 @@ begin
       where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner and r.status <> 'COMPLETED';
   end if;
 
+  if p_capacity > 0 and exists (
+    select from maas.pipeline_runs r where r.queue_state = -4 and r.run_at <= now_at)
+  then
+    update maas.pipeline_runs r set queue_state = -2, seq = d.turn, updated_at = now_at
+    from (
+      select s.id, nextval('maas.run_seq') as turn
+      from (
+        select c.id from maas.pipeline_runs c
+        where c.queue_state = -4 and c.run_at <= now_at order by c.run_at limit 500) s) d
+    where r.id = d.id;
+  end if;
   is_due := p_capacity > 0
     and exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before <= now_at);
   if cardinality(freed) > 0 or is_runnable or is_due or p_capacity > 0 and (
@@ -175,175 +187,6 @@ end
 $$;
 comment on function maas.maas_cancel_runs is
   'Part of maas_step: makes runs FAILED that were cancelled before they were claimed, at most 500';
-
-create or replace function maas.maas_claim_runs(p_owner int, p_statuses text[], p_capacity int, p_is_alone boolean,
-  p_assistants text[], p_users uuid[], p_assistant_share int, p_user_share int, p_freed uuid[], p_is_due boolean,
-  p_has_more_cancelled boolean, p_now timestamptz)
-returns table (verdict text, id uuid, claimed maas.claimed_run)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-  takes_new boolean;  -- whether runs are taken from the inbox
-  full_users uuid[];  -- users who hold their share
-  today date;
-  most int;           -- limit of runs in flight in all orchestrators together
-  version text;       -- of the assistants and prompts
-begin
-  select (p_now at time zone max(value) filter (where key = 'timezone'))::date,
-    nullif(max(value) filter (where key = 'max_in_flight'), '')::int,
-    max(value) filter (where key = 'assistants_version')
-  into today, most, version from maas.engine_settings;
-  if most is not null and p_capacity > 0 then
-    p_capacity := least(
-      p_capacity, most - (select count(*)::int from maas.pipeline_runs r where r.queue_state = 1));
-  end if;
-  takes_new := p_capacity > 0 and 'NEW' = any(p_statuses) and not p_is_alone;
-  full_users := array(select u.id from unnest(p_users) u(id) group by u.id having count(*) >= p_user_share);
-
-  -- A share: no assistant and no user holds more places of the caller than that. p_assistants and p_users have an
-  -- element for each run that it holds. The runnable runs of an assistant that has its share are not read, however
-  -- many they are.
-  return query with recursive held_assistants as materialized (
-    select a.name, count(*)::int as held from unnest(p_assistants) a(name) group by a.name
-  ), names(name) as (  -- one index probe per assistant that has runnable runs
-    (select r.assistant from maas.pipeline_runs r
-      where r.queue_state = 0 and r.not_before is null
-      order by r.assistant limit 1)
-    union all
-    select (
-      select r.assistant from maas.pipeline_runs r
-      where r.queue_state = 0 and r.not_before is null and r.assistant > n.name
-      order by r.assistant limit 1)
-    from names n where n.name is not null
-  ), ready as materialized (
-    select r.* from names n left join held_assistants h on h.name = n.name cross join lateral (
-      select r.id, r.seq as turn, r.assistant, r.user_id from maas.pipeline_runs r
-      where r.queue_state = 0 and r.not_before is null and r.assistant = n.name and r.status = any(p_statuses)
-        and (r.losses > 1) = p_is_alone and r.user_id <> all(full_users)
-      order by r.seq limit greatest(least(p_capacity, p_assistant_share - coalesce(h.held, 0)), 0)) r
-    where n.name is not null
-    order by r.turn limit greatest(p_capacity, 0)
-  ), due as materialized (
-    select r.id, r.seq as turn, r.assistant, r.user_id from maas.pipeline_runs r
-    where p_is_due and r.queue_state = 0 and r.not_before <= p_now and r.status = any(p_statuses)
-      and (r.losses > 1) = p_is_alone
-    order by r.not_before limit greatest(p_capacity, 16)
-  ), portion as materialized (
-    -- Bounded by free capacity: a flood is taken in portions.
-    select case when takes_new then greatest(16, p_capacity - (select count(*)::int from ready)) else 0 end as taking
-  ), inbox as materialized (
-    select i.id, i.queue_key, i.assistant, i.user_id, nextval('maas.run_seq') as turn
-    from (
-      select r.id, r.queue_key, r.assistant, r.user_id from maas.pipeline_runs r
-      where r.queue_state = -2
-      order by r.seq limit (select taking from portion)) i
-  ), keys as materialized (
-    -- every key that may get a new head: its longest waiting run, its new runs in order, and whether the key is free
-    select k.ids, k.turns, k.assistants, k.users, w.id as waiting_id, w.seq as waiting_turn,
-      w.assistant as waiting_assistant, w.user_id as waiting_user, h.is_taken is null as is_free
-    from (
-      select i.queue_key, array_agg(i.id order by i.turn) filter (where i.id is not null) as ids,
-        array_agg(i.turn order by i.turn) filter (where i.id is not null) as turns,
-        array_agg(i.assistant order by i.turn) filter (where i.id is not null) as assistants,
-        array_agg(i.user_id order by i.turn) filter (where i.id is not null) as users
-      from (
-        select queue_key, id, turn, assistant, user_id from inbox
-        union all
-        select f, null, null, null, null from unnest(p_freed) f) i
-      group by i.queue_key
-    ) k left join lateral (
-      select w.id, w.seq, w.assistant, w.user_id from maas.pipeline_runs w
-      where w.queue_key = k.queue_key and w.queue_state = -1
-      order by w.seq limit 1) w on true
-    left join lateral (
-      select true as is_taken from maas.pipeline_runs h
-      where h.queue_key = k.queue_key and h.queue_state in (0, 1) limit 1) h on true
-  ), candidates as (
-    select coalesce(k.waiting_id, k.ids[1]) as id, coalesce(k.waiting_turn, k.turns[1]) as turn,
-      case when k.waiting_id is null then k.assistants[1] else k.waiting_assistant end as assistant,
-      case when k.waiting_id is null then k.users[1] else k.waiting_user end as user_id,
-      'NEW' = any(p_statuses) and not p_is_alone as is_for_me, true as moves
-    from keys k where k.is_free and coalesce(k.waiting_id, k.ids[1]) is not null
-    union all
-    select r.id, r.turn, r.assistant, r.user_id, true, false from ready r
-    union all  -- what is due and finds no place becomes runnable
-    select d.id, d.turn, d.assistant, d.user_id, true, true from due d
-  ), of_users as (
-    -- the earliest of each user, then of each assistant, then of all, behind those that the caller holds
-    select c.*, c.is_held or c.is_for_me and (
-      p_user_share is null
-      or row_number() over (partition by c.user_id order by not c.is_for_me, c.turn) <= p_user_share) as fits
-    from (
-      select c.*, false as is_held from candidates c
-      union all
-      select null, -1, h.assistant, h.user_id, true, false, true
-      from unnest(p_assistants, p_users) h(assistant, user_id)) c
-  ), of_assistants as (
-    select c.id, c.turn, c.moves, c.is_for_me, c.is_held, c.fits and (
-      p_assistant_share is null
-      or row_number() over (partition by c.assistant order by not c.fits, c.turn) <= p_assistant_share) as fits
-    from of_users c
-  ), ranked as materialized (
-    select c.id, c.turn, c.moves, c.is_for_me,
-      c.fits and row_number() over (order by not c.fits, c.turn) <= p_capacity as is_mine
-    from of_assistants c where not c.is_held
-  ), plan as materialized (
-    select r.id, case when r.is_mine then 1 else 0 end as queue_state, r.turn from ranked r where r.is_mine or r.moves
-    union all
-    select u.id, -1, u.turn
-    from keys k cross join lateral unnest(k.ids, k.turns) with ordinality as u(id, turn, place)
-    where not (k.is_free and k.waiting_id is null and u.place = 1)
-  ), moved as (
-    update maas.pipeline_runs r set
-      queue_state = p.queue_state, seq = p.turn,
-      status = case
-        when p.queue_state < 1 then r.status
-        when r.status = 'NEW' then 'ANALYZING'
-        when r.status = 'READY' then 'RESPONDING'
-        else r.status end,
-      archive_status = case
-        when p.queue_state = 1 and r.status = 'COMPLETED' then 'ARCHIVING'
-        else r.archive_status end,
-      owner = case when p.queue_state = 1 then p_owner end,
-      attempt = r.attempt + (p.queue_state = 1)::int,
-      -- Not p_now: rows inserted since are claimed, too.
-      claimed_at = case when p.queue_state = 1 then clock_timestamp() else r.claimed_at end,
-      analyzing_at = case when p.queue_state = 1 and r.status = 'NEW' then clock_timestamp() else r.analyzing_at end,
-      responding_at = case
-        when p.queue_state = 1 and r.status = 'READY' then clock_timestamp()
-        else r.responding_at end,
-      not_before = null,
-      updated_at = p_now
-    from plan p where r.id = p.id
-    returning r.id, r.queue_state, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant,
-      r.conversation_id, r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by,
-      r.metadata
-  ), traces as (
-    -- A provisional summary of the query, without a model call; the Archivist's replaces it.
-    insert into maas.lsm_storage (user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, is_provisional)
-    select m.user_id, m.id, today, today, '{}', left(m.user_query, 200), true
-    from moved m where m.queue_state = 1 and m.status = 'ANALYZING' and m.kind in ('ask', 'action')
-    on conflict (run_id, uuid_send(user_id)) where superseded_at is null do nothing
-  )
-  select 'claimed', m.id, row(
-    m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id, m.created_at,
-    case m.try when 1 then extract(epoch from p_now - m.created_at) end::float8,
-    m.analysis_result, m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - p_now)::float8,
-    version, coalesce(m.metadata->'debugLayers' = 'true', false))::maas.claimed_run
-  from moved m where m.queue_state = 1
-  union all
-  -- The inbox holds more, more is due or was cancelled; or a share kept runs out of a place that others may still take.
-  select 'more', null, null::maas.claimed_run
-  from portion p where p.taking > 0 and p.taking = (select count(*) from inbox)
-    or (select count(*) from due) = greatest(p_capacity, 16)
-    or p_has_more_cancelled
-    or (
-      select count(*) filter (where r.is_mine) between 1 and p_capacity - 1 and bool_or(r.is_for_me and not r.is_mine)
-      from ranked r);
-end
-$$;
-comment on function maas.maas_claim_runs is
-  'Part of maas_step: take the inbox in order, promote the next run of every key of p_freed, claim. more: call again';
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[],
   p_wrote text[], p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]',

@@ -27,7 +27,7 @@ left join costs c on c.day is not distinct from m.day
 order by m.day nulls last;
 
 -- name: admin_queue
-select inbox, waiting, runnable, deferred, in_flight from maas.v_queue;
+select inbox, waiting, runnable, deferred, in_flight, paused, scheduled from maas.v_queue;
 
 -- name: admin_engines
 select host || ':' || pid as name, heartbeat_at, in_flight, concurrency, stages, is_alive from maas.v_orchestrators

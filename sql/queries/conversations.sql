@@ -108,6 +108,9 @@ with hidden as materialized (
     select id from maas.pipeline_runs
     where queue_state = -2 and user_id = $1 and kind in ('ask', 'action', 'task')
     union all
+    select id from maas.pipeline_runs
+    where queue_state in (-4, -3) and user_id = $1 and kind in ('ask', 'action')
+    union all
     select replaces from maas.pipeline_runs where user_id = $1 and seq = $2 and replaces is not null) as runs
 ), newest as materialized (
   select m.run_id, m.role, m.content, m.is_folded, m.created_at from maas.chat_messages m

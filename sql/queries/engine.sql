@@ -84,6 +84,6 @@ select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds 
 group by name, labels, le order by name, labels, le;
 
 -- name: queue
-select inbox, waiting, runnable, deferred, in_flight,
+select inbox, waiting, runnable, deferred, in_flight, paused, scheduled,
   coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds, oldest_user, orchestrators, notify_queue_usage
 from maas.v_queue;

@@ -10,9 +10,10 @@ with sent as materialized (
         where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
   from unnest(
     $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
-    $11::text[], $12::text[], $13::jsonb[], $14::boolean[], $15::uuid[]) with ordinality
+    $11::text[], $12::text[], $13::jsonb[], $14::boolean[], $15::uuid[], $16::int[], $17::timestamptz[],
+    $18::jsonb[]) with ordinality
     as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids,
-      mode, client_context, is_remembered, replaces, n)
+      mode, client_context, is_remembered, replaces, priority, run_at, attributes, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
@@ -28,9 +29,9 @@ with sent as materialized (
 ), added as (
   insert into maas.pipeline_runs (
     id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids, mode, client_context, is_remembered, replaces)
+    attachment_ids, mode, client_context, is_remembered, replaces, priority, run_at, attributes)
   select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids::uuid[], mode, client_context, is_remembered, replaces
+    attachment_ids::uuid[], mode, client_context, is_remembered, replaces, priority, run_at, attributes
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -53,7 +54,7 @@ where p.is_refused or exists (
 
 -- name: run_of_key  -- $1 caller, $2 key, $3 id of a run that this caller may have sent without a key
 select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode,
-  client_context, is_remembered
+  client_context, is_remembered, priority, run_at, attributes
 from maas.pipeline_runs where caller = $1 and (idempotency_key = $2 or id = $3);
 
 -- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 seconds since it began
@@ -89,14 +90,14 @@ select id, seq, user_id, user_query, assistant, conversation_id, kind, source, m
   archive_status, queue_state as lane, try, attempt, deaths, analysis_result, sources, draft_context,
   final_context_payload, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at,
-  responding_at, completed_at, failed_at, archived_at
+  responding_at, completed_at, failed_at, archived_at, priority, run_at, attributes
 from maas.pipeline_runs where id = $1;
 
 -- name: run_states  -- $1 ids; what a client sees of runs
 select id, user_id, user_query, assistant, conversation_id, kind, attachment_ids, status, archive_status, try, attempt,
   sources, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
   created_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at,
-  archived_at,
+  archived_at, priority, run_at, attributes, queue_state = -3 as is_paused,
   (select e.payload->'buttons' from maas.run_events e where e.run_id = r.id and e.type = 'buttons'
    order by e.n desc limit 1) as buttons,
   (select array_agg(a.id) from maas.attachments a
@@ -122,23 +123,24 @@ where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') and convers
 order by seq desc limit 1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation,
--- $8 assistant, $9 from, $10 to, $11 error code
--- nulls mean any, but trials are listed only as such; newest first. One branch for a user, one for all and one
--- for an error code of all: each has its index, and one plan serves them
+-- $8 assistant, $9 from, $10 to, $11 error code, $12 attributes
+-- nulls mean any, but trials are listed only as such; newest first. One branch for a user, one for all, one for an
+-- error code and one for attributes of all: each has its index, and one plan serves them
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
-  created_at, completed_at
+  created_at, completed_at, priority, run_at, attributes
 from (
   (select * from maas.pipeline_runs
    where user_id = $1 and ($11::text is null or error_code = $11) and ($2::text is null or status = $2)
      and kind = coalesce($6::text, nullif(kind, 'trial'))
+     and ($12::jsonb is null or attributes @> $12)
      and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
      and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
      and ($3::timestamptz is null or (created_at, id) < ($3, $4))
    order by created_at desc, id desc limit $5)
   union all
   (select * from maas.pipeline_runs
-   where $1::uuid is null and $11::text is null and ($2::text is null or status = $2)
+   where $1::uuid is null and $11::text is null and $12::jsonb is null and ($2::text is null or status = $2)
      and kind = coalesce($6::text, nullif(kind, 'trial'))
      and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
      and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
@@ -147,6 +149,16 @@ from (
   union all
   (select * from maas.pipeline_runs
    where $1::uuid is null and error_code = $11 and ($2::text is null or status = $2)
+     and kind = coalesce($6::text, nullif(kind, 'trial'))
+     and ($12::jsonb is null or attributes @> $12)
+     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+   order by created_at desc, id desc limit $5)
+  union all
+  (select * from maas.pipeline_runs
+   where $1::uuid is null and $11::text is null and attributes is not null and attributes @> $12
+     and ($2::text is null or status = $2)
      and kind = coalesce($6::text, nullif(kind, 'trial'))
      and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
      and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
@@ -163,8 +175,8 @@ from maas.pipeline_runs r left join lateral (
   from maas.llm_calls l where l.run_id = r.id) c on true
 where r.id = any($1::uuid[]);
 
--- name: search_runs  -- $1 to $10 as list_runs, $13 error code, $11 text: every word of it, or its beginning,
--- is in the query or in the answer of a run
+-- name: search_runs  -- $1 to $10 as list_runs, $13 error code, $14 attributes, $11 text: every word of it, or its
+-- beginning, is in the query or in the answer of a run
 -- $12 how many messages with a word are collected by the index of the words. A word that is in more of them is looked
 -- for in the runs that have the other words, or where all are so common, in the newest runs until the page is full: no
 -- plan reads all messages.
@@ -185,13 +197,13 @@ with asked as materialized (
 )
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
-  created_at, completed_at
+  created_at, completed_at, priority, run_at, attributes
 from (
   (select r.* from chosen c join maas.pipeline_runs r on r.id = c.run_id
    where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2)
      and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
      and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-     and ($13::text is null or r.error_code = $13)
+     and ($13::text is null or r.error_code = $13) and ($14::jsonb is null or r.attributes @> $14)
      and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
      and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      and not exists (
@@ -205,7 +217,7 @@ from (
        and r.kind <> 'archive' and ($2::text is null or r.status = $2)
        and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
        and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-       and ($13::text is null or r.error_code = $13)
+       and ($13::text is null or r.error_code = $13) and ($14::jsonb is null or r.attributes @> $14)
        and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
        and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      order by r.created_at desc, r.id desc offset 0) n cross join lateral (
@@ -220,7 +232,7 @@ from (
      and r.kind <> 'archive' and ($2::text is null or r.status = $2)
      and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
      and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-     and ($13::text is null or r.error_code = $13)
+     and ($13::text is null or r.error_code = $13) and ($14::jsonb is null or r.attributes @> $14)
      and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
      and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      and not exists (
@@ -228,6 +240,50 @@ from (
          select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
    order by r.created_at desc, r.id desc limit $5)) r
 order by created_at desc, id desc limit $5;
+
+-- name: runs_to_cancel  -- $1 user, $2 status, $3 kind, $4 assistant, $5 from, $6 to, $7 attributes: those that match;
+-- nulls mean any
+select r.id from (
+  select * from maas.pipeline_runs where queue_state = -4 union all
+  select * from maas.pipeline_runs where queue_state = -3 union all
+  select * from maas.pipeline_runs where queue_state = -2 union all
+  select * from maas.pipeline_runs where queue_state = -1 union all
+  select * from maas.pipeline_runs where queue_state in (0, 1)) r
+where r.status <> 'COMPLETED' and r.cancel_requested_at is null
+  and ($1::uuid is null or r.user_id = $1) and ($2::text is null or r.status = $2) and ($3::text is null or r.kind = $3)
+  and ($4::text is null or r.assistant = $4) and ($5::timestamptz is null or r.created_at >= $5)
+  and ($6::timestamptz is null or r.created_at < $6) and ($7::jsonb is null or r.attributes @> $7)
+order by r.seq desc;
+
+-- name: runs_to_retry  -- $1 user, $2 error code, $3 kind, $4 assistant, $5 from, $6 to, $7 attributes: those that
+-- match and failed; nulls mean any
+select r.id from maas.pipeline_runs r
+where r.failed_at is not null and r.status = 'FAILED' and r.queue_state = 2 and r.kind <> 'call'
+  and ($1::uuid is null or r.user_id = $1) and ($2::text is null or r.error_code = $2)
+  and ($3::text is null or r.kind = $3) and ($4::text is null or r.assistant = $4)
+  and ($5::timestamptz is null or r.created_at >= $5) and ($6::timestamptz is null or r.created_at < $6)
+  and ($7::jsonb is null or r.attributes @> $7)
+order by r.seq;
+
+-- name: cancel_runs  -- $1 runs, $2 actor: how many are cancelled by it
+select count(*) from (select maas.maas_cancel_run(i.id, $2) as verdict from unnest($1::uuid[]) i(id) offset 0) c
+where c.verdict = 'cancelling';
+
+-- name: retry_runs  -- $1 runs, $2 actor: how many are tried again by it
+select count(*) from (select maas.maas_retry_run(i.id, $2) as verdict from unnest($1::uuid[]) i(id) offset 0) c
+where c.verdict = 'retrying';
+
+-- name: pauses
+select subject, name, reason, actor, since from maas.v_pauses order by since, subject, name;
+
+-- name: pause  -- $1 subject, $2 name, $3 reason, $4 actor
+select verdict, runs from maas.maas_pause($1, $2, $3, $4);
+
+-- name: resume  -- $1 subject, $2 name, $3 actor
+select verdict, runs from maas.maas_resume($1, $2, $3);
+
+-- name: paused_models
+select name from maas.pauses where subject = 'model';
 
 -- name: cancel_run
 select maas.maas_cancel_run($1, $2);

@@ -17,7 +17,7 @@ from maas.v_orchestrators order by is_alive desc, host, pid;
 -- name: longest_queues  -- $1 how many
 select user_id, inbox + waiting + runnable + in_flight as unfinished,
   extract(epoch from now() - oldest)::float8 as oldest_seconds
-from maas.v_user_queue order by unfinished desc, oldest limit $1;
+from maas.v_user_queue where oldest is not null order by unfinished desc, oldest limit $1;
 
 -- name: stuck_by_reason
 select why, count(*) as runs, extract(epoch from max(age))::float8 as oldest_seconds,

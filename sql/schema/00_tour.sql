@@ -49,6 +49,8 @@
 --
 -- `queue_state` is the queue's own. A smallint, because it is in the predicates of the queue's indexes:
 --
+--   -4 scheduled   its run_at has not come
+--   -3 paused      its assistant, key or user is (pauses, maas_pause, maas_resume)
 --   -2 inbox       inserted, not yet seen by maas_step
 --   -1 waiting     behind the head of its key
 --    0 runnable    the head of its key; may be claimed, after not_before if that is set

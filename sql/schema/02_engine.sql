@@ -39,6 +39,20 @@ comment on column maas.engines.session is 'The pid of its Postgres session; who 
 comment on column maas.engines.timeline is
   'The timeline of the write-ahead log when it registered; a standby that takes over begins a new one';
 
+create table maas.pauses (
+  subject varchar(10) not null check (subject in ('assistant', 'key', 'model', 'user')),
+  name varchar(200) not null,
+  reason text check (char_length(reason) <= 500),
+  actor text not null,
+  since timestamptz not null default now(),
+  user_id uuid generated always as (case subject when 'user' then name::uuid end) stored,
+  primary key (subject, name)
+);
+comment on table maas.pauses is
+  'What operators have paused: runs of an assistant, of an API key and of a user wait, a model is not called';
+comment on column maas.pauses.name is
+  'The name of the assistant, the id of the key, the model as provider:name, the id of the user';
+
 create table maas.engine_lock ();
 comment on table maas.engine_lock is
   'Always empty: who locks it holds the engine lock. No role may, so functions of MaaS alone do';

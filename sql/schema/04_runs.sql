@@ -21,6 +21,8 @@ create table maas.pipeline_runs (
   client_context jsonb,
   is_remembered boolean not null default true,
   replaces uuid,
+  run_at timestamptz,
+  attributes jsonb,
   source varchar(20) not null default 'sql',
   metadata jsonb,
   caller text not null default '',
@@ -48,7 +50,8 @@ create table maas.pipeline_runs (
   archive_status varchar(10) not null default 'PENDING' check (archive_status in (
     'PENDING', 'ARCHIVING', 'ARCHIVED', 'SKIPPED', 'FAILED')),
   -- the queue
-  queue_state smallint not null default -2 check (queue_state between -2 and 2),
+  queue_state smallint not null default -2 check (queue_state between -4 and 2),
+  priority smallint not null default 0 check (priority between -1 and 1),
   queue_key uuid not null,
   seq bigint not null default 0,
   owner int,
@@ -93,8 +96,15 @@ comment on column maas.pipeline_runs.degraded is
   'Stages that finished by rules because their model did not answer; '
   'language: the answer is in another one than its assistant''s';
 comment on column maas.pipeline_runs.queue_state is
-  '-2 inbox, -1 waiting, 0 runnable, 1 in_flight, 2 finished; '
+  '-4 scheduled, -3 paused, -2 inbox, -1 waiting, 0 runnable, 1 in_flight, 2 finished; '
   'only maas_step, maas_reap and functions that hold the engine lock change it';
+comment on column maas.pipeline_runs.priority is
+  '1 high, 0 normal, -1 low: which users are answered first where there is more to do than places. Runs of one user '
+  'stay in the order in which they were inserted';
+comment on column maas.pipeline_runs.run_at is
+  'It does not start before this time, and lets later runs of its user go first until then; null: at once';
+comment on column maas.pipeline_runs.attributes is
+  'What lists of runs can be filtered by: at most 16 names with texts, numbers or booleans';
 comment on column maas.pipeline_runs.owner is
   'The orchestrator connection that works on it; owner and attempt fence every write';
 comment on column maas.pipeline_runs.attempt is 'Number of claims; a writer with a lower number has lost the run';
@@ -129,6 +139,8 @@ comment on column maas.pipeline_runs.memory_reasons is
 comment on column maas.pipeline_runs.memory is
   'Whether the memory behind the answer was complete: ok, degraded or unavailable';
 create unique index idx_pipeline_runs_key_lock on maas.pipeline_runs (queue_key) where queue_state in (0, 1);
+create index idx_pipeline_runs_attributes on maas.pipeline_runs using gin (attributes jsonb_path_ops)
+  where attributes is not null;
 create index idx_pipeline_runs_cancel on maas.pipeline_runs (id)
   where cancel_requested_at is not null and queue_state < 2;
 create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);
@@ -138,8 +150,10 @@ create index idx_pipeline_runs_deferred on maas.pipeline_runs (not_before)
   where queue_state = 0 and not_before is not null;
 create unique index idx_pipeline_runs_idempotency on maas.pipeline_runs (caller, idempotency_key)
   where idempotency_key is not null;
-create index idx_pipeline_runs_inbox on maas.pipeline_runs (seq) where queue_state = -2;
-create index idx_pipeline_runs_status on maas.pipeline_runs (assistant, seq)
+create index idx_pipeline_runs_inbox on maas.pipeline_runs (priority desc, seq) where queue_state = -2;
+create index idx_pipeline_runs_paused on maas.pipeline_runs (seq) where queue_state = -3;
+create index idx_pipeline_runs_scheduled on maas.pipeline_runs (run_at) where queue_state = -4;
+create index idx_pipeline_runs_status on maas.pipeline_runs (assistant, priority desc, seq)
   where queue_state = 0 and not_before is null;
 create index idx_pipeline_runs_unfinished on maas.pipeline_runs (user_id)
   where queue_state < 2 and (kind in ('ask', 'action'));

@@ -18,13 +18,13 @@ select s.stage, count(*) as runs,
   round((percentile_cont(0.95) within group (order by s.ms))::numeric, 1) as p95_ms,
   round((percentile_cont(0.99) within group (order by s.ms))::numeric, 1) as p99_ms
 from maas.pipeline_runs r cross join lateral (values
-  ('1 claim', extract(epoch from r.analyzing_at - r.created_at) * 1000),
+  ('1 claim', extract(epoch from r.analyzing_at - greatest(r.created_at, r.run_at)) * 1000),
   ('2 analyzer', extract(epoch from r.analyzed_at - r.analyzing_at) * 1000),
   ('3 draft_builder', extract(epoch from r.assembling_at - r.analyzed_at) * 1000),
   ('4 assembler', extract(epoch from r.ready_at - r.assembling_at) * 1000),
   ('5 final_responder', extract(epoch from r.completed_at - r.responding_at) * 1000),
   ('6 archivist', extract(epoch from r.archived_at - r.completed_at) * 1000),
-  ('whole answer', extract(epoch from r.completed_at - r.created_at) * 1000)) as s(stage, ms)
+  ('whole answer', extract(epoch from r.completed_at - greatest(r.created_at, r.run_at)) * 1000)) as s(stage, ms)
 where s.ms is not null and r.kind = 'ask' and r.created_at > now() - interval '1 day'
 group by s.stage;
 comment on view maas.v_stage_latency is 'Milliseconds per stage over the last day';
@@ -66,8 +66,10 @@ select maas.maas_day(r.created_at) as day, count(*) as runs, count(distinct r.us
   count(*) filter (where cardinality(r.degraded) > 0) as degraded, count(*) filter (where exists (
     select from maas.run_events e where e.run_id = r.id and e.type = 'reclaimed')) as reclaimed,
   round((percentile_cont(0.5) within group (
-    order by extract(epoch from r.completed_at - r.created_at) * 1000))::numeric, 1) as answer_p50_ms,
+    order by extract(epoch from r.completed_at - greatest(r.created_at, r.run_at)) * 1000))::numeric, 1)
+    as answer_p50_ms,
   round((percentile_cont(0.95) within group (
-    order by extract(epoch from r.completed_at - r.created_at) * 1000))::numeric, 1) as answer_p95_ms
+    order by extract(epoch from r.completed_at - greatest(r.created_at, r.run_at)) * 1000))::numeric, 1)
+    as answer_p95_ms
 from maas.pipeline_runs r where r.kind = 'ask' group by 1;
 comment on view maas.v_daily_metrics is 'One row per day: number of runs, how they ended, how long they took';

@@ -123,3 +123,20 @@ def test_a_start_without_a_database_waits_for_it(stack: Stack, models: ModelServ
         for one in started:
             stack.stop(one)
         cable.close()
+
+
+def test_a_run_waits_while_its_model_is_paused(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """The model gets no request meanwhile; what rules can do without it is done."""
+    stack.start_server()
+    stack.start_orchestrator(**models.settings())
+    assert stack.answer(stack.ask(user, "Hello?"))["status"] == "COMPLETED"
+    stack.rows("select maas_pause('model', 'openai:responder', 'too dear')")
+    calls = models.calls["responder"]
+    waiting = stack.ask(user, "Are you there?")
+    wait_deferred(stack, waiting)
+    (event,) = stack.rows("select payload from run_events where run_id = %s and type = 'deferred'", waiting)
+    assert "openai:responder is paused by an operator" in event["payload"]["cause"]
+    assert models.calls["responder"] == calls
+    stack.rows("select maas_resume('model', 'openai:responder')")
+    assert stack.answer(waiting, 20)["status"] == "COMPLETED"
+    assert models.calls["responder"] == calls + 1

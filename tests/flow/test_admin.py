@@ -145,7 +145,7 @@ def test_metrics_show_the_engine(stack: Stack) -> None:
     stack.wait_archived(run_id)
     got = get(stack, "metrics")
     assert got["days"][-1]["requests"] >= 1 and got["total"]["completed"] >= 1
-    assert got["queue"] == {"inbox": 0, "waiting": 0, "runnable": 0, "deferred": 0, "in_flight": 0}
+    assert got["queue"].keys() > {"inbox", "paused", "scheduled"} and not any(got["queue"].values())
     (engine,) = got["engines"]
     assert engine["is_alive"] and engine["name"].partition(":")[2].isdigit() and engine["in_flight"] == 0
     assert got["embedding"] is None and got["stuck"] == []
@@ -539,3 +539,70 @@ def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
     assert stack.client.delete(f"/v1/users/{user}").status_code == 200
     assert last_audit(stack, "erase")["details"]["user_profiles"] == 1
     assert stack.client.get(path).json() == empty
+
+
+def post(stack: Stack, path: str, status: int = 200, **body: Any) -> Any:
+    reply = stack.client.post(f"/v1/admin/{path}", json=body)
+    assert reply.status_code == status, reply.text
+    return reply.json()
+
+
+def test_a_user_is_paused_and_resumed(stack: Stack, root: str, user: UUID) -> None:
+    assert post(stack, "pauses", subject="user", name=str(user), reason="asks too much") == {"runs": 0}
+    waiting = stack.ask(user, "Are you there?")
+    poll(lambda: stack.client.get(f"/v1/runs/{waiting}").json()["is_paused"], 10, "the run leaves the queue")
+    (one,) = [one for one in get(stack, "pauses")["results"] if one["name"] == str(user)]
+    assert (one["subject"], one["reason"], one["actor"]) == ("user", "asks too much", root)
+    assert get(stack, "metrics")["queue"]["paused"] == 1
+    assert last_audit(stack, "pause")["user_id"] == user
+    assert post(stack, "pauses/end", subject="user", name=str(user)) == {"runs": 1}
+    assert stack.answer(waiting)["status"] == "COMPLETED"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"subject": "user", "name": "ann"}, 404),
+        ({"subject": "model", "name": "gpt"}, 404),
+        ({"subject": "model", "name": "extractive:builtin"}, 404),
+        ({"subject": "assistant", "name": "nobody"}, 404),
+        ({"subject": "key", "name": "0" * 12}, 404),
+        ({"subject": "weather", "name": "rain"}, 422),
+        ({"subject": "user", "name": "a" * 201}, 422),
+    ],
+)
+def test_what_cannot_be_paused_is_refused(stack: Stack, body: dict[str, str], status: int) -> None:
+    for path in ("pauses", "pauses/end"):
+        post(stack, path, status, **body)
+
+
+def test_runs_are_counted_then_cancelled_then_tried_again(stack: Stack, user: UUID) -> None:
+    """More runs than were counted are never changed; another batch is left alone."""
+    stack.rows(
+        """insert into pipeline_runs (user_id, user_query, attributes, run_at)
+           select %s, 'hello', jsonb_build_object('batch', n %% 2), '2100-01-01' from generate_series(1, 8) n""",
+        user,
+    )
+    batch: dict[str, Any] = {"attributes": {"batch": 1}, "user_id": str(user)}
+    assert post(stack, "runs/cancel", **batch) == {"matched": 4, "changed": 0}
+    post(stack, "runs/cancel", 409, **batch, expected=3)
+    assert post(stack, "runs/cancel", **batch, expected=4) == {"matched": 4, "changed": 4}
+    cancelled = "select count(*)::int as n from pipeline_runs where user_id = %s and error_code = 'cancelled'"
+    poll(lambda: stack.rows(cancelled, user) == [{"n": 4}], 10, "they are cancelled")
+    assert post(stack, "runs/cancel", **batch) == {"matched": 0, "changed": 0}
+
+    failed: dict[str, Any] = {"user_id": str(user), "error_code": "cancelled"}
+    assert post(stack, "runs/retry", **failed, to="2000-01-01") == {"matched": 0, "changed": 0}
+    assert post(stack, "runs/retry", **failed) == {"matched": 4, "changed": 0}
+    assert post(stack, "runs/retry", **failed, expected=9) == {"matched": 4, "changed": 4}
+    rows = stack.rows("select queue_state, try from pipeline_runs where user_id = %s order by try", user)
+    assert [(row["queue_state"], row["try"]) for row in rows] == [(-4, 1)] * 4 + [(-4, 2)] * 4
+
+
+def test_a_high_priority_is_not_for_keys_that_are_bound(stack: Stack, user: UUID) -> None:
+    bound = {"authorization": f"Bearer {new_key(stack, 'bound', user_id=user)}"}
+    body = {"user_id": str(user), "query": "hello", "priority": "high"}
+    reply = stack.client.post("/v1/runs", json=body, headers=bound)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
+    assert stack.client.post("/v1/runs", json=body | {"priority": "low"}, headers=bound).status_code == 202
+    assert stack.client.post("/v1/runs", json=body).status_code == 202

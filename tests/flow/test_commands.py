@@ -112,9 +112,43 @@ def test_search_runs_and_trace(stack: Stack, user: UUID, history: Path) -> None:
     assert len(trace["calls"]) == 4
 
 
+def test_pause_cancel_and_retry(stack: Stack, user: UUID) -> None:
+    """Operators see what is counted before it changes; `maas top` shows what is paused."""
+    paused = maas(stack, "pause", "user", str(user), "--reason", "a loop")
+    assert "paused; 0 runs left the queue" in paused.stderr
+    later = maas(stack, "ask", "Later?", "-u", str(user), "--at", "2100-01-01", "--attribute", "batch=7").stdout.strip()
+    now = stack.ask(user, "Now?")
+    poll(
+        lambda: stack.rows("select paused, scheduled from v_queue") == [{"paused": 1, "scheduled": 1}], 10, "both wait"
+    )
+    done = maas(stack, "top", "--once")
+    assert done.returncode == 0, done.stderr
+    page = done.stdout
+    assert "paused 1  scheduled 1" in page and "a loop" in page
+    assert "a loop" in maas(stack, "pause").stdout
+    listed = maas(stack, "runs", "--user", str(user), "--attribute", "batch=7").stdout
+    assert later in listed and str(now) not in listed and "not before 01-01" in listed
+
+    chosen = ("--user", str(user), "--attribute", "batch=7")
+    unasked = maas(stack, "cancel", *chosen)  # without a terminal nobody can say yes
+    assert unasked.returncode == 1 and "1 runs match" in unasked.stderr and "cancelled" not in unasked.stderr
+    assert "1 cancelled" in maas(stack, "cancel", *chosen, "--yes").stderr
+    assert stack.answer(UUID(later))["error_code"] == "cancelled"
+    assert "1 tried again" in maas(stack, "retry", *chosen, "--error-code", "cancelled", "--yes").stderr
+    assert "1 cancelled" in maas(stack, "cancel", later).stderr
+    assert "1 runs are back" in maas(stack, "resume", "user", str(user)).stderr
+    assert stack.answer(now)["status"] == "COMPLETED"
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
+        (("cancel",), "by their ids, or by options"),
+        (("retry", "--attribute", "batch"), "must look like NAME=VALUE"),
+        (("pause", "user", "ann"), "a user is named by a UUID"),
+        (("pause", "weather", "rain"), "one of assistant, key, model, user"),
+        (("resume", "assistant", "mentor"), "is not paused"),
+        (("ask", "hi", "--priority", "urgent"), "one of high, normal, low"),
         (("ask", "  "), "blank"),
         (("ask", "hi", "--user", "me"), "--user: 'me' is not a UUID"),
         (("ask", "hi", "--assistant", "nobody"), "no active assistant"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
@@ -230,3 +231,76 @@ async def test_a_bound_key_lists_its_user_only(fresh_database: str, tmp_path: An
             assert (reply.status_code, reply.json()["error"]["code"]) == (404, "not_found")
             assert stack.client.get(path).status_code == 200
         assert [run["user_id"] for run in stack.client.get("/v1/runs?q=kayak").json()["results"]] == [str(mine)]
+
+
+def asked(stack: Stack, user: UUID, **fields: Any) -> UUID:
+    reply = stack.client.post("/v1/runs", json={"user_id": str(user), "query": "hello", **fields})
+    assert reply.status_code == 202, reply.text
+    return UUID(reply.json()["request_id"])
+
+
+def test_runs_are_found_by_their_attributes(stack: Stack, user: UUID) -> None:
+    """By one user and, of one status, by all; alone and with words."""
+    mark = str(uuid4())
+    red = asked(stack, user, attributes={"team": "red", "batch": 7, "mark": mark}, priority="low")
+    blue = asked(stack, user, attributes={"team": "blue", "mark": mark})
+    asked(stack, user)
+    for run in (red, blue):
+        assert stack.answer(run)["status"] == "COMPLETED"
+
+    def ids(**parameters: Any) -> list[str]:
+        reply = stack.client.get("/v1/runs", params=parameters)
+        assert reply.status_code == 200, reply.text
+        return [run["request_id"] for run in reply.json()["results"]]
+
+    only = {"user_id": str(user)}
+    assert ids(**only, attributes='{"batch": 7, "team": "red"}') == [str(red)]
+    assert ids(**only, attributes=f'{{"mark": "{mark}"}}') == [str(blue), str(red)]
+    assert ids(**only, attributes='{"team": "red"}', q="hello") == [str(red)]
+    assert ids(status="COMPLETED", attributes=f'{{"mark": "{mark}", "team": "blue"}}') == [str(blue)]
+    assert ids(**only, attributes='{"team": "green"}') == []
+    state = stack.client.get(f"/v1/runs/{red}").json()
+    assert (state["attributes"], state["priority"]) == ({"team": "red", "batch": 7, "mark": mark}, "low")
+    (listed_run,) = listed(stack, user, attributes='{"team": "red"}')
+    assert (listed_run["attributes"]["batch"], listed_run["priority"], listed_run["run_at"]) == (7, "low", None)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    ["[]", "{", "7", '{"a": null}', '{"a": [1]}', '{"a": 1e999}', '{"a": {"b": 1}}'],
+)
+def test_a_filter_that_is_no_attributes_is_refused(stack: Stack, user: UUID, attributes: str) -> None:
+    reply = stack.client.get("/v1/runs", params={"user_id": str(user), "attributes": attributes})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_parameter")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"attributes": {str(n): n for n in range(17)}},
+        {"attributes": {"a": "x" * 513}},
+        {"attributes": {"a": {"b": 1}}},
+        {"attributes": {"a": 10**600}},
+        {"attributes": {"a\u0000": 1}},
+        {"priority": "urgent"},
+        {"run_at": 7},
+    ],
+)
+def test_bad_priorities_times_and_attributes_are_refused(stack: Stack, user: UUID, fields: dict[str, Any]) -> None:
+    reply = stack.client.post("/v1/runs", json={"user_id": str(user), "query": "hello", **fields})
+    assert reply.status_code == 422, reply.text
+    assert listed(stack, user) == []
+
+
+def test_a_run_starts_at_its_time(stack: Stack, user: UUID) -> None:
+    """A later request is answered before it; the same key with another time is another request."""
+    at = datetime.now(UTC) + timedelta(seconds=3)
+    headers = {"idempotency-key": str(uuid4())}
+    body = {"user_id": str(user), "query": "Good morning!", "run_at": at.isoformat()}
+    replies = [stack.client.post("/v1/runs", json=body, headers=headers) for _ in range(2)]
+    assert replies[0].json()["request_id"] == replies[1].json()["request_id"]
+    other = stack.client.post("/v1/runs", json=body | {"run_at": "2100-01-01"}, headers=headers)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_conflict")
+    assert stack.answer(asked(stack, user))["status"] == "COMPLETED"
+    state = stack.answer(UUID(replies[0].json()["request_id"]))
+    assert state["status"] == "COMPLETED" and datetime.fromisoformat(state["timings"]["analyzing_at"]) >= at

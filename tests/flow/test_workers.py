@@ -307,7 +307,7 @@ async def test_archivist_alone(deps: Deps) -> None:
     """Imported turns, an exchange at a time."""
     run = a_run()
     await imported(deps, run, "My kiln is set up in the barn.", "The first glaze was cobalt.")
-    rows = await deps.db.rows(queries.list_runs, run.user_id, None, None, None, 1, None, None, None, None, None, None)
+    rows = await deps.db.rows(queries.list_runs, run.user_id, None, None, None, 1, *[None] * 7)
     row = rows[0]
     outcome = await archivist.run(a_run(id=row["id"], kind="archive", status=Status.COMPLETED), deps)
     assert outcome.has_more and outcome.record is not None

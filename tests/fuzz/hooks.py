@@ -64,6 +64,7 @@ lines = st.lists(turns.filter(lambda turn: turn["content"].strip()), max_size=4)
     lambda whole: "\n".join(map(json.dumps, whole)).encode()
 )
 schemathesis.openapi.format("assistant", st.just("mentor"))  # one that is there
+schemathesis.openapi.format("attributes", st.dictionaries(st.text("abя", min_size=1), st.booleans()).map(json.dumps))
 schemathesis.openapi.format("event-id", st.tuples(*[st.integers(0, 9)] * 3).map(lambda n: ".".join(map(str, n))))
 schemathesis.openapi.format("user-event-id", st.integers(0, 10**18 - 1).map(str))
 for kind, content in zip(("jpeg", "png", "webp"), PICTURES, strict=True):

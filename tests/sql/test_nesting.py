@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
-from maas.http.runs import NewRun
+from maas.http.run_schemas import NewRun
 from shared.json import MAX_JSON_DEPTH, is_storable
 
 Connection = psycopg.Connection[DictRow]

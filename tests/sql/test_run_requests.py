@@ -16,7 +16,19 @@ from tests.logins import login
 from tests.sql.attempts import ANN, BEN, Connection, become, values
 from tests.sql.engine import Engine, insert, run_of
 
-SET = ["user_id", "user_query", "assistant", "conversation_id", "mode", "is_remembered", "metadata", "idempotency_key"]
+SET = [
+    "user_id",
+    "user_query",
+    "assistant",
+    "conversation_id",
+    "mode",
+    "is_remembered",
+    "metadata",
+    "idempotency_key",
+    "priority",
+    "run_at",
+    "attributes",
+]
 READ = [
     "status",
     "final_answer",

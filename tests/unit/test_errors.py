@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from maas.agents.definition import read_definition
-from maas.http import memory_schemas, runs
+from maas.http import memory_schemas, run_schemas
 from maas.http.request_input import validate
 from maas.memory.transfer.formats import read_export
 from maas.settings import load_settings
@@ -59,7 +59,7 @@ def test_the_words_are_those_of_the_check() -> None:
 
 EXPORT = b'{"maas": "export", "version": 1, "user_id": "%s"}\n{"type": "log", "id": "x"}' % str(USER).encode()
 CHECKS: dict[str, Callable[[], object]] = {
-    "HTTP": lambda: validate(runs.NewRun, {"user_id": str(USER), "query": " "}),
+    "HTTP": lambda: validate(run_schemas.NewRun, {"user_id": str(USER), "query": " "}),
     "times": lambda: validate(
         memory_schemas.SearchQuery, {"user_id": str(USER), "query": "a", "from": "0001-01-01T00:00:00Z"}
     ),

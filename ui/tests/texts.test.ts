@@ -47,7 +47,7 @@ const BUILT: Record<string, string[]> = {
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "profile.look.": ["auto", "light", "dark"],
-  "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight"],
+  "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"],
   "slot.": ["competencies", "communication_style", "meeting_preferences", "focus_time"].concat([
     "working_style",
     "career_goals",

@@ -604,6 +604,12 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             attachment_ids?: string[];
+            /** @enum {string} */
+            priority?: "high" | "normal" | "low";
+            run_at?: string | null;
+            attributes?: {
+                [key: string]: string | boolean | number;
+            } | null;
             marks?: boolean | null;
         };
         NewSpecs: {
@@ -741,6 +747,13 @@ export interface components {
             };
             attempt: number;
             retries: number;
+            /** @enum {string} */
+            priority: "high" | "normal" | "low";
+            run_at: string | null;
+            attributes: {
+                [key: string]: unknown;
+            };
+            is_paused: boolean;
             action: components["schemas"]["ExecutedAction"] | null;
         };
         RunSummary: {
@@ -761,6 +774,12 @@ export interface components {
             memory: "ok" | "degraded" | "unavailable";
             created_at: string;
             completed_at: string | null;
+            /** @enum {string} */
+            priority: "high" | "normal" | "low";
+            run_at: string | null;
+            attributes: {
+                [key: string]: unknown;
+            };
             action: components["schemas"]["ExecutedAction"] | null;
         };
         RunTransition: {
@@ -981,6 +1000,7 @@ export interface operations {
                 q?: string;
                 from?: string;
                 to?: string;
+                attributes?: string;
                 before?: string;
                 limit?: number;
             };

@@ -606,6 +606,12 @@ export interface components {
         [key: string]: unknown;
       } | null;
       attachment_ids?: string[];
+      /** @enum {string} */
+      priority?: "high" | "normal" | "low";
+      run_at?: string | null;
+      attributes?: {
+        [key: string]: string | boolean | number;
+      } | null;
       marks?: boolean | null;
     };
     NewSpecs: {
@@ -743,6 +749,13 @@ export interface components {
       };
       attempt: number;
       retries: number;
+      /** @enum {string} */
+      priority: "high" | "normal" | "low";
+      run_at: string | null;
+      attributes: {
+        [key: string]: unknown;
+      };
+      is_paused: boolean;
       action: components["schemas"]["ExecutedAction"] | null;
     };
     RunSummary: {
@@ -763,6 +776,12 @@ export interface components {
       memory: "ok" | "degraded" | "unavailable";
       created_at: string;
       completed_at: string | null;
+      /** @enum {string} */
+      priority: "high" | "normal" | "low";
+      run_at: string | null;
+      attributes: {
+        [key: string]: unknown;
+      };
       action: components["schemas"]["ExecutedAction"] | null;
     };
     RunTransition: {
@@ -983,6 +1002,7 @@ export interface operations {
         q?: string;
         from?: string;
         to?: string;
+        attributes?: string;
         before?: string;
         limit?: number;
       };

@@ -23,7 +23,8 @@ from maas.http.request_input import (
     to_time,
     write_cursor,
 )
-from maas.http.runs import RunSummary, read_page
+from maas.http.run_schemas import RunSummary
+from maas.http.runs import read_page
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
 
@@ -54,6 +55,8 @@ class QueueFigures(Schema):
     runnable: int
     deferred: int
     in_flight: int
+    paused: int
+    scheduled: int
 
 
 class EngineState(Schema):
@@ -155,7 +158,9 @@ async def get_admin_runs(request: Request) -> Response:
     """List runs of all users, newest first, with what they cost."""
     admin_of(request)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    filters = sorted({"status", "kind", "assistant", "q", "from", "to", "error_code"} & request.query_params.keys())
+    filters = sorted(
+        {"status", "kind", "assistant", "q", "from", "to", "error_code", "attributes"} & request.query_params.keys()
+    )
     await note_read(request, "runs_list", user_id, filters=filters)
     page = await read_page(request, user_id)
     ids = [run.request_id for run in page.results]

@@ -154,6 +154,19 @@ export interface paths {
   "/v1/admin/runs": {
     get: operations["get_admin_runs"];
   };
+  "/v1/admin/runs/cancel": {
+    post: operations["post_cancel_runs"];
+  };
+  "/v1/admin/runs/retry": {
+    post: operations["post_retry_runs"];
+  };
+  "/v1/admin/pauses": {
+    get: operations["get_pauses"];
+    post: operations["post_pause"];
+  };
+  "/v1/admin/pauses/end": {
+    post: operations["post_resume"];
+  };
   "/v1/admin/memories": {
     get: operations["get_admin_memories"];
   };
@@ -317,6 +330,12 @@ export interface components {
       memory: "ok" | "degraded" | "unavailable";
       created_at: string;
       completed_at: string | null;
+      /** @enum {string} */
+      priority: "high" | "normal" | "low";
+      run_at: string | null;
+      attributes: {
+        [key: string]: unknown;
+      };
       action: components["schemas"]["ExecutedAction"] | null;
       ms: number | null;
       tokens: number;
@@ -431,6 +450,22 @@ export interface components {
       request_id: string;
       /** @constant */
       status: "cancelling";
+    };
+    CancelSelection: {
+      user_id?: string | null;
+      kind?: components["schemas"]["RunKind"] | null;
+      assistant?: string | null;
+      from?: string | null;
+      to?: string | null;
+      attributes?: {
+        [key: string]: string | boolean | number;
+      } | null;
+      expected?: number | null;
+      status?: components["schemas"]["Status"] | null;
+    };
+    ChangedRuns: {
+      matched: number;
+      changed: number;
     };
     ClearResult: {
       messages: number;
@@ -808,6 +843,12 @@ export interface components {
       speaker?: string | null;
       external_id?: string | null;
     };
+    NewPause: {
+      /** @enum {string} */
+      subject: "assistant" | "key" | "model" | "user";
+      name: string;
+      reason?: string | null;
+    };
     NewPreferences: {
       preferences: {
         [key: string]: string;
@@ -830,6 +871,12 @@ export interface components {
         [key: string]: unknown;
       } | null;
       attachment_ids?: string[];
+      /** @enum {string} */
+      priority?: "high" | "normal" | "low";
+      run_at?: string | null;
+      attributes?: {
+        [key: string]: string | boolean | number;
+      } | null;
       marks?: boolean | null;
     };
     NewSpecs: {
@@ -865,6 +912,25 @@ export interface components {
     PassageList: {
       results: components["schemas"]["FoundPassage"][];
       total: number;
+    };
+    Pause: {
+      /** @enum {string} */
+      subject: "assistant" | "key" | "model" | "user";
+      name: string;
+      reason: string | null;
+      actor: string;
+      since: string;
+    };
+    PauseEnd: {
+      /** @enum {string} */
+      subject: "assistant" | "key" | "model" | "user";
+      name: string;
+    };
+    PauseList: {
+      results: components["schemas"]["Pause"][];
+    };
+    Paused: {
+      runs: number;
     };
     Phrase: {
       en: string;
@@ -935,6 +1001,8 @@ export interface components {
       runnable: number;
       deferred: number;
       in_flight: number;
+      paused: number;
+      scheduled: number;
     };
     QueuedRun: {
       id: string;
@@ -972,6 +1040,18 @@ export interface components {
       memory: string | null;
       logs: components["schemas"]["TracedLog"][];
     };
+    RetrySelection: {
+      user_id?: string | null;
+      kind?: components["schemas"]["RunKind"] | null;
+      assistant?: string | null;
+      from?: string | null;
+      to?: string | null;
+      attributes?: {
+        [key: string]: string | boolean | number;
+      } | null;
+      expected?: number | null;
+      error_code?: string | null;
+    };
     RoleChange: {
       is_admin: boolean;
     };
@@ -986,6 +1066,8 @@ export interface components {
       answer_ms: number | null;
       archive_ms: number | null;
     };
+    /** @enum {string} */
+    RunKind: "ask" | "action" | "task" | "archive" | "call" | "trial";
     RunPage: {
       results: components["schemas"]["RunSummary"][];
       next: string | null;
@@ -1018,6 +1100,13 @@ export interface components {
       };
       attempt: number;
       retries: number;
+      /** @enum {string} */
+      priority: "high" | "normal" | "low";
+      run_at: string | null;
+      attributes: {
+        [key: string]: unknown;
+      };
+      is_paused: boolean;
       action: components["schemas"]["ExecutedAction"] | null;
     };
     RunSummary: {
@@ -1038,6 +1127,12 @@ export interface components {
       memory: "ok" | "degraded" | "unavailable";
       created_at: string;
       completed_at: string | null;
+      /** @enum {string} */
+      priority: "high" | "normal" | "low";
+      run_at: string | null;
+      attributes: {
+        [key: string]: unknown;
+      };
       action: components["schemas"]["ExecutedAction"] | null;
     };
     RunTransition: {
@@ -1291,6 +1386,7 @@ export interface operations {
         q?: string;
         from?: string;
         to?: string;
+        attributes?: string;
         before?: string;
         limit?: number;
       };
@@ -2207,6 +2303,7 @@ export interface operations {
         q?: string;
         from?: string;
         to?: string;
+        attributes?: string;
         assistant?: string;
         error_code?: string;
         before?: string;
@@ -2217,6 +2314,71 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["AdminRunPage"];
+        };
+      };
+    };
+  };
+  post_cancel_runs: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CancelSelection"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ChangedRuns"];
+        };
+      };
+    };
+  };
+  post_retry_runs: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RetrySelection"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ChangedRuns"];
+        };
+      };
+    };
+  };
+  get_pauses: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["PauseList"];
+        };
+      };
+    };
+  };
+  post_pause: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewPause"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Paused"];
+        };
+      };
+    };
+  };
+  post_resume: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["PauseEnd"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Paused"];
         };
       };
     };

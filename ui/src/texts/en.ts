@@ -359,6 +359,8 @@ export const en = {
   "queue.waiting": "behind an earlier request of their user",
   "queue.runnable": "ready to be taken",
   "queue.deferred": "put off until a model is back",
+  "queue.paused": "paused by an operator",
+  "queue.scheduled": "wait for their time",
   "queue.in_flight": "in progress",
   "admin.by.day": "Day",
   "admin.by.user": "User",

@@ -361,6 +361,8 @@ export const ru: Record<Key, string> = {
   "queue.waiting": "ждут прежнего запроса пользователя",
   "queue.runnable": "готовы к выполнению",
   "queue.deferred": "отложены до возвращения модели",
+  "queue.paused": "приостановлены администратором",
+  "queue.scheduled": "ждут назначенного времени",
   "queue.in_flight": "выполняются",
   "admin.by.day": "День",
   "admin.by.user": "Пользователь",
