@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +19,7 @@ def read_history(path: Path) -> list[ImportedMessage]:
     """Return all messages of a file, in order. Raises MaasError('bad_import'), which names the line."""
     try:
         with path.open("rb") as file:
-            return list(read_messages(file, path.name))
+            return list(read_messages(file, path.name, Counter()))
     except OSError as error:
         raise MaasError("bad_import", f"{path} cannot be read: {error.strerror}") from error
 

@@ -26,6 +26,7 @@ from maas.memory.erase import erase_user, forget_memory, forget_origin
 from maas.memory.origins import mark_of
 from maas.memory.query import MAX_SEQ, Scope, SearchFilter
 from maas.memory.search import Hit, search
+from maas.memory.transfer.containers import unpack
 from maas.memory.transfer.export import PARTS, write_export
 from maas.memory.transfer.formats import exported_user
 from maas.memory.transfer.import_ import import_batch, import_file, read_staged, stage_file
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
 MAX_MESSAGE_CHARS = 300
 MAX_ANSWER_CHARS = 100
 POLL_INTERVAL_S = 0.2
-FORMATS = "NDJSON, conversations.json of a ChatGPT export, or the output of `maas export`"
+FORMATS = (
+    "NDJSON, the output of `maas export`, or an export of ChatGPT, Claude, Gemini, mem0, Zep, Graphiti, Honcho, Letta, "
+    "Open WebUI (also webui.db) or LibreChat, as a file or a zip archive"
+)
 MAIN_PARTS = ("logs", "records", "runs")  # counted in the last line even if there are none
 PRUNE_BATCH_ROWS = 5000
 
@@ -173,6 +177,9 @@ def import_history(
             show_default="the user of the export; of other files, a user of this machine",
         ),
     ] = None,
+    owner: Annotated[
+        str | None, typer.Option("--of", help="whose chats are taken of a database of several: an id or an email")
+    ] = None,
     wait: Annotated[bool, typer.Option(help="wait until every message is summarized")] = True,
 ) -> None:
     """Import with a progress bar and print the counts. Raises MaasError, also for a line that is not valid."""
@@ -187,11 +194,14 @@ def import_history(
                 f"for user {user_id}"
             )
             return
-        with TemporaryFile() as staged:
-            total = stage_file(source, file.name, staged)
-            work = partial(_import, user_id=user_id, staged=staged, total=total, name=file.name, wait=wait)
-            added, known, unarchived = with_database(lambda db, _: work(db))
+    left_out: Counter[str] = Counter()
+    with TemporaryFile() as staged:
+        total = sum(stage_file(source, name, staged, left_out) for source, name in unpack(file, owner))
+        work = partial(_import, user_id=user_id, staged=staged, total=total, name=file.name, wait=wait)
+        added, known, unarchived = with_database(lambda db, _: work(db))
     show(f"{added} messages imported, {known} already known; ask about them with `maas ask`")
+    if left_out:
+        show(f"left out: {', '.join(f'{count} {what}' for what, count in left_out.most_common())}")
     if unarchived:
         show(f"{unarchived} messages are still to be summarized in the background; watch it with `maas top`")
 

@@ -68,7 +68,7 @@ _IMPORTED_CONVERSATION = {
     "properties": {"mapping": {"type": "object", "additionalProperties": {"type": "object"}}},
 }
 _IMPORT_AS_JSON = {
-    "description": "Messages, or the conversations of a ChatGPT export.",
+    "description": "Messages, or conversations and memories of an export of another product.",
     "anyOf": [
         {"$ref": "#/components/schemas/ImportedTurn"},
         {"type": "array", "items": {"$ref": "#/components/schemas/ImportedTurn"}},
@@ -110,6 +110,7 @@ class ImportAccepted(Schema):
     records: int = Field(description="Summaries that were restored from an export.")
     others: int = Field(description="Facts, conversations, their messages, notes and images that were restored.")
     run_ids: list[UUID] = Field(description="Runs that summarize the messages; their progress: GET /v1/runs/{id}.")
+    left_out: dict[str, int] = Field(description="What was not imported, such as images, and how many of each.")
 
 
 class EraseResult(Schema):
@@ -210,7 +211,7 @@ async def get_export(request: Request) -> Response:
 
 
 async def post_import(request: Request) -> Response:
-    """Import messages, a ChatGPT export or a MaaS export, completely or not at all."""
+    """Import messages, an export of another product or of MaaS, completely or not at all."""
     user_id = read_id(request, "user")
     state, principal = app_state(request), principal_of(request)
     is_operator = principal.may("admin") and not principal.is_bound
@@ -222,7 +223,12 @@ async def post_import(request: Request) -> Response:
                     state.long_db, user_id, file, "body", principal.name, is_operator=is_operator
                 )
     accepted = ImportAccepted(
-        added=result.added, known=result.known, records=result.records, others=result.others, run_ids=result.run_ids
+        added=result.added,
+        known=result.known,
+        records=result.records,
+        others=result.others,
+        run_ids=result.run_ids,
+        left_out=dict(result.left_out),
     )
     return json_response(accepted, 202)
 

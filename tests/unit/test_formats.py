@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def write(folder: Path, *lines: Any) -> Path:
 
 def read(path: Path) -> list[ImportedMessage]:
     with path.open("rb") as file:
-        return list(read_messages(file, path.name))
+        return list(read_messages(file, path.name, Counter()))
 
 
 def test_ndjson(tmp_path: Path) -> None:

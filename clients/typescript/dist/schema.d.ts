@@ -442,6 +442,9 @@ export interface components {
             records: number;
             others: number;
             run_ids: string[];
+            left_out: {
+                [key: string]: number;
+            };
         };
         ImportedConversation: {
             mapping: {

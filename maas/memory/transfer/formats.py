@@ -1,9 +1,10 @@
-"""Formats of import files: messages as NDJSON or a JSON array, an export of ChatGPT, or an export of MaaS."""
+"""Formats of import files: messages as NDJSON or a JSON array, exports of other products, or an export of MaaS."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,7 +16,17 @@ from pydantic import BaseModel, ValidationError
 
 from maas.memory.dates import to_utc
 from maas.memory.transfer.export import ROW_TYPES, SKIPPED_TYPES, AttachmentRow, ExportHeader
-from maas.memory.transfer.ndjson import JsonLine, first_line, import_error, read_items, read_lines
+from maas.memory.transfer.ndjson import (
+    MAX_VALUE_SIZE,
+    JsonLine,
+    first_line,
+    import_error,
+    read_items,
+    read_lines,
+    read_value,
+)
+from maas.memory.transfer.sources import Source, find_source, unwrapped
+from maas.memory.transfer.sources.parts import Draft, LeftOut
 from shared.errors import problems_of
 from shared.images import submit_in_order
 from shared.json import MAX_JSON_DEPTH, is_storable, parse_json
@@ -57,9 +68,12 @@ class RowBatch(NamedTuple):
     exported_user_id: UUID | None = None
 
 
-def read_batches(file: BinaryIO, name: str) -> Iterator[RowBatch]:
-    """Check a file of any format and yield its rows in batches. Raises MaasError('bad_import')."""
-    return read_export(file, name) if is_export(file) else _message_batches(file, name)
+def read_batches(file: BinaryIO, name: str, left_out: Counter[str]) -> Iterator[RowBatch]:
+    """Check a file of any format, yield its rows in batches and count what is left out.
+
+    Raises MaasError('bad_import').
+    """
+    return read_export(file, name) if is_export(file) else _message_batches(file, name, left_out)
 
 
 def is_export(file: BinaryIO) -> bool:
@@ -128,10 +142,10 @@ def _validate(model: type[Model], line: JsonLine) -> Model:
         raise import_error(line.where, problem) from error
 
 
-def _message_batches(file: BinaryIO, name: str) -> Iterator[RowBatch]:
+def _message_batches(file: BinaryIO, name: str, left_out: Counter[str]) -> Iterator[RowBatch]:
     rows: list[str] = []
     first = size = 0
-    for message in read_messages(file, name):
+    for message in read_messages(file, name, left_out):
         rows.append(json.dumps(asdict(message), ensure_ascii=False))
         size += len(rows[-1])
         if len(rows) == BATCH_ROWS or size > BATCH_CHARS:
@@ -145,20 +159,84 @@ def _message_batch(name: str, first: int, rows: list[str]) -> RowBatch:
     return RowBatch(MESSAGES, f"{name}: turns {first + 1} and following", len(rows), f"[{','.join(rows)}]")
 
 
-def read_messages(file: BinaryIO, name: str) -> Iterator[ImportedMessage]:
-    """Yield the messages of a file that is not an export of MaaS, in order.
+def read_messages(file: BinaryIO, name: str, left_out: Counter[str]) -> Iterator[ImportedMessage]:
+    """Yield the messages of a file that is not an export of MaaS, in order, and count what is left out.
 
     Raises MaasError('bad_import'), which names the line, the item or the conversation.
     """
-    if not first_line(file).startswith(b"["):
+    head = first_line(file)
+    if head.startswith(b"["):
+        for number, item in read_items(file, name):
+            is_message = isinstance(item, dict) and "role" in item
+            where = f"{name}, {'item' if is_message else 'conversation'} {number}"
+            yield from _messages(item, where, str(number), left_out)
+    elif head.startswith(b"{") and not _is_line(file):
+        yield from _messages(read_value(file, name), name, "1", left_out)
+    else:
         for line in read_lines(file, name):
-            yield _message(line.body, line.where, str(line.number))
-        return
-    for number, item in read_items(file, name):
-        if isinstance(item, dict) and "role" in item:
-            yield _message(item, f"{name}, item {number}", str(number))
+            yield from _messages(line.body, line.where, str(line.number), left_out)
+
+
+def _is_line(file: BinaryIO) -> bool:
+    """Whether the first line is a value of its own, and not the beginning of one that goes on."""
+    line = file.readline(MAX_VALUE_SIZE)
+    is_alone = not line.endswith(b"\n") or not file.read(1)
+    file.seek(0)
+    return is_alone or line.strip(b"\xef\xbb\xbf \t\r\n").endswith(b"}")
+
+
+def _messages(item: Any, where: str, number: str, left_out: Counter[str]) -> Iterator[ImportedMessage]:
+    """The messages of one object: one of ours, an item of another product, or a list of such items."""
+    if not isinstance(item, dict):
+        raise import_error(where, "must be an object {role, content, at}, or from an export of another product")
+    if (source := find_source(item)) is not None:
+        yield from _from_source(source, item, where, number, left_out)
+    elif "role" in item or "content" in item:
+        yield _message(item, where, number)
+    elif (items := unwrapped(item)) is not None:
+        for place, one in enumerate(items, 1):
+            inner = find_source(one) if isinstance(one, dict) else None
+            if inner is None and not (isinstance(one, dict) and "role" in one):
+                raise import_error(f"{where}, item {place}", "is of no product that MaaS reads exports of")
+            yield from _messages(one, f"{where}, item {place}", f"{number}.{place}", left_out)
+    else:
+        raise import_error(where, "role and content are missing, and it is of no product that MaaS reads exports of")
+
+
+def _from_source(
+    source: Source, item: dict[str, Any], where: str, number: str, left_out: Counter[str]
+) -> Iterator[ImportedMessage]:
+    try:
+        parts = list(source.read(item))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise import_error(where, f"is not as exports of {source.NAME} are: {error!r}"[:300]) from error
+    for place, part in enumerate(parts):
+        if isinstance(part, LeftOut):
+            left_out[part.what] += part.count
+        elif (what := _why_left_out(part)) is not None:
+            left_out[what] += 1
         else:
-            yield from _chatgpt_conversation(item, number, f"{name}, conversation {number}")
+            body = {
+                "role": part.role,
+                "content": part.content,
+                "at": part.at,
+                "conversation": _short(part.conversation),
+                "external_id": part.external_id,
+                "speaker": _short(part.speaker),
+            }
+            yield _message(body, f"{where}, message {str(part.external_id)[:80]}", f"{number}.{place}")
+
+
+def _why_left_out(draft: Draft) -> str | None:
+    if str(draft.role).casefold() not in ROLES:
+        return f"messages of {'the system' if draft.role in ('system', 'developer') else 'tools and others'}"
+    if not isinstance(draft.content, str) or is_blank(clean(draft.content)):
+        return "messages without text"
+    return None if len(draft.content.encode(errors="replace")) <= MAX_CONTENT_BYTES else "messages of more than 1 MiB"
+
+
+def _short(value: object) -> str | None:
+    return None if value is None else str(value)[:200]
 
 
 def _message(body: dict[str, Any], where: str, number: str) -> ImportedMessage:
@@ -206,48 +284,3 @@ def _time(value: object, where: str) -> str | None:
         return to_utc(at).isoformat()
     except (ValueError, OverflowError, OSError) as error:
         raise import_error(where, f"at must be an ISO 8601 time, not {str(value)[:80]!r}") from error
-
-
-def _chatgpt_conversation(item: Any, number: int, where: str) -> Iterator[ImportedMessage]:
-    if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
-        raise import_error(where, "is not from a ChatGPT export (no `mapping`)")
-    if not all(isinstance(node, dict) for node in item["mapping"].values()):
-        raise import_error(where, "is not from a ChatGPT export (a node of `mapping` is not an object)")
-    name = str(item.get("conversation_id") or item.get("id") or f"conversation-{number}")
-    try:
-        messages = [_chatgpt_message(message, name, where) for message in _branch(item)]
-    except (AttributeError, KeyError, TypeError) as error:
-        raise import_error(where, "is not from a ChatGPT export (its messages have a different form)") from error
-    yield from (message for message in messages if message is not None)
-
-
-def _branch(conversation: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages of the branch that the user saw last, oldest first."""
-    mapping = conversation["mapping"]
-    node_id = conversation.get("current_node") or next(reversed(mapping), "")
-    messages: list[dict[str, Any]] = []
-    visited: set[str] = set()
-    while node_id in mapping and node_id not in visited:
-        visited.add(node_id)
-        node = mapping[node_id]
-        if isinstance(node.get("message"), dict):
-            messages.append(node["message"])
-        node_id = node.get("parent") or ""
-    return messages[::-1]
-
-
-def _chatgpt_message(message: dict[str, Any], conversation: str, where: str) -> ImportedMessage | None:
-    role = ROLES.get(str((message.get("author") or {}).get("role", "")))
-    parts = (message.get("content") or {}).get("parts") or []
-    content = clean("\n".join(part for part in parts if isinstance(part, str)))
-    is_hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
-    if role is None or is_hidden or is_blank(content):
-        return None
-    body = {
-        "role": role,
-        "content": content,
-        "at": message.get("create_time"),
-        "conversation": conversation[:200],
-        "external_id": message.get("id"),
-    }
-    return _message(body, f"{where}, message {str(message.get('id'))[:80]}", str(message.get("id")))

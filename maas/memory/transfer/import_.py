@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -40,7 +41,8 @@ class ImportResult:
     """What the import of a file did.
 
     `added` and `known` count messages, `records` summaries, and `others` the conversations, their messages, notes and
-    images of an export. `run_ids` are the runs that will archive messages without a summary.
+    images of an export. `run_ids` are the runs that will archive messages without a summary. `left_out` says what was
+    not imported, and how many of each.
     """
 
     added: int = 0
@@ -48,6 +50,7 @@ class ImportResult:
     records: int = 0
     others: int = 0
     run_ids: list[UUID] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 async def import_file(
@@ -62,7 +65,7 @@ async def import_file(
     result = ImportResult()
     with TemporaryFile() as staged:
         is_restored = is_export(file)
-        await _in_thread(partial(stage_file, file, name, staged))
+        await _in_thread(partial(stage_file, file, name, staged, result.left_out))
         batches = read_staged(staged)
         async with db.transaction() as transaction:
             await transaction.allow_long_statements()
@@ -127,13 +130,13 @@ async def remember(db: Database, user_id: UUID, messages: Sequence[dict[str, Any
     return row["run_id"], row["log_ids"]
 
 
-def stage_file(file: BinaryIO, name: str, staged: BinaryIO) -> int:
-    """Check a whole file and write its batches to `staged`; return the number of rows. Raises MaasError('bad_import').
+def stage_file(file: BinaryIO, name: str, staged: BinaryIO, left_out: Counter[str]) -> int:
+    """Check a whole file and write its batches to `staged`; return the number of rows, and count what is left out.
 
-    The time it takes grows with the file, so it must not run in the event loop.
+    The time it takes grows with the file, so it must not run in the event loop. Raises MaasError('bad_import').
     """
     count = 0
-    for batch in read_batches(file, name):
+    for batch in read_batches(file, name, left_out):
         _write(staged, batch)
         count += batch.length
         del batch  # frees its image before the next one is decoded

@@ -92,6 +92,15 @@ def read_items(file: BinaryIO, name: str) -> Iterator[tuple[int, Any]]:
     raise import_error(name, "not JSON: there is more after the array")
 
 
+def read_value(file: BinaryIO, name: str) -> Any:
+    """Return the one JSON value of a file. Raises MaasError('bad_import')."""
+    window = _Window(file, name)
+    value = window.item(name)
+    if window.next_is(""):
+        return value
+    raise import_error(name, "not JSON: there is more after the object")
+
+
 class _Window:
     """The part of a file that is in memory as text; it holds at most one item and the chunk after it."""
 

@@ -257,7 +257,7 @@ export const en = {
   "memory.export": "Export",
   "memory.import": "Import",
   "memory.importHelp":
-    "A ChatGPT export (conversations.json), a MaaS export, or messages as lines of JSON. At most 64 MB.",
+    "An export of ChatGPT, Claude, Gemini, mem0, Zep, Honcho, Letta, Open WebUI or LibreChat as JSON, a MaaS export, or messages as lines of JSON. At most 64 MB.",
   "memory.importing": "Importing: {done} of {all} parts are summarized.",
   "memory.imported":
     "Imported: {n} new message, {known} already known. | Imported: {n} new messages, {known} already known.",

@@ -258,7 +258,7 @@ export const ru: Record<Key, string> = {
   "memory.export": "Выгрузить",
   "memory.import": "Загрузить",
   "memory.importHelp":
-    "Выгрузка ChatGPT (conversations.json), выгрузка MaaS или сообщения строками JSON. Не больше 64 МБ.",
+    "Выгрузка ChatGPT, Claude, Gemini, mem0, Zep, Honcho, Letta, Open WebUI или LibreChat в JSON, выгрузка MaaS или сообщения строками JSON. Не больше 64 МБ.",
   "memory.importing": "Загрузка: обобщено частей {done} из {all}.",
   "memory.imported":
     "Загружено {n} новое сообщение, уже известных {known}. | Загружено {n} новых сообщения, уже известных {known}. | Загружено {n} новых сообщений, уже известных {known}.",

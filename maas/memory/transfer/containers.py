@@ -1,0 +1,88 @@
+"""Files that hold other files: the archives in which products deliver exports, and the database of Open WebUI.
+
+For the command line only: a server takes neither from strangers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from maas.memory.transfer.ndjson import import_error
+from shared.query import NAME
+
+MAX_UNPACKED_BYTES = 4 * 1024**3  # of one archive
+MEMBER = re.compile(r"(?:.*/)?(conversations(?:-\d+)?\.json|My ?Activity\.json|[^/]+\.af)", re.IGNORECASE)
+_PARTS = NAME.split(Path(__file__).with_name("open_webui.sql").read_text(encoding="utf-8"))
+STATEMENTS = dict(zip(_PARTS[1::2], _PARTS[2::2], strict=True))
+
+
+def unpack(path: Path, owner: str | None) -> Iterator[tuple[BinaryIO, str]]:
+    """Yield the files to import and their names: those in an archive, a database as one of lines, or the file itself.
+
+    `owner`: whose chats are taken of a database, an id or an email. Raises MaasError('bad_import').
+    """
+    with path.open("rb") as file:
+        head = file.read(16)
+        file.seek(0)
+        if head.startswith(b"PK\x03\x04"):
+            yield from _members(file, path.name)
+        elif head == b"SQLite format 3\0":
+            with TemporaryFile() as lines:
+                _write_lines(path, owner, lines)
+                lines.seek(0)
+                yield lines, path.name
+        else:
+            yield file, path.name
+
+
+def _members(file: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, str]]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = sorted(
+                (one for one in archive.infolist() if MEMBER.fullmatch(one.filename)), key=lambda one: one.filename
+            )
+            if not members:
+                raise import_error(name, "the archive holds no conversations.json, MyActivity.json or agent file")
+            if sum(one.file_size for one in members) > MAX_UNPACKED_BYTES:
+                raise import_error(name, f"is larger than {MAX_UNPACKED_BYTES // 1024**3} GiB when unpacked")
+            for one in members:
+                with archive.open(one) as member:
+                    yield member, f"{name}/{one.filename}"  # type: ignore[misc]
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise import_error(name, f"is no readable archive: {error}") from error
+
+
+def _write_lines(path: Path, owner: str | None, lines: BinaryIO) -> None:
+    try:
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            user = _owner(database, path.name, owner)
+            for query in (STATEMENTS["chats"], STATEMENTS["memories"]):
+                cursor = database.execute(query, (user,))
+                names = [column[0] for column in cursor.description]
+                for values in cursor:
+                    row = dict(zip(names, values, strict=True))
+                    if isinstance(row.get("chat"), str):
+                        row["chat"] = json.loads(row["chat"])
+                    lines.write(json.dumps(row, ensure_ascii=False).encode(errors="replace") + b"\n")
+        finally:
+            database.close()
+    except (sqlite3.Error, ValueError) as error:
+        raise import_error(path.name, f"is no database of Open WebUI that can be read: {error}") from error
+
+
+def _owner(database: sqlite3.Connection, name: str, owner: str | None) -> str:
+    """The id of the one whose chats are taken. Raises MaasError('bad_import') where it is not clear."""
+    users = database.execute(STATEMENTS["owners"]).fetchall()
+    chosen = [user for user, email in users if owner in (None, user, email)]
+    if len(chosen) == 1:
+        return str(chosen[0])
+    known = ", ".join(sorted(str(email or user) for user, email in users)) or "nobody"
+    raise import_error(name, f"it has chats of {known}: choose one of them with --of")

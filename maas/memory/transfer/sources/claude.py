@@ -1,0 +1,31 @@
+"""conversations.json of a claude.ai export: conversations with `chat_messages`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from maas.memory.transfer.sources.parts import Draft, LeftOut, Part, text_of
+
+NAME = "Claude"
+
+
+def matches(item: Mapping[str, Any]) -> bool:
+    """Whether it is a conversation."""
+    return isinstance(item.get("chat_messages"), list)
+
+
+def read(item: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield its messages; older exports have `text` alone, newer ones blocks of `content`."""
+    for message in item["chat_messages"]:
+        text, others = text_of(message.get("content"))
+        yield from others
+        if files := [*(message.get("attachments") or []), *(message.get("files") or [])]:
+            yield LeftOut("attached files", len(files))
+        yield Draft(
+            message["sender"],
+            text or message.get("text") or "",
+            message["uuid"],
+            message.get("created_at"),
+            item.get("uuid"),
+        )
