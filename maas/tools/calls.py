@@ -169,7 +169,10 @@ def to_json(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cut(value: Any, limit: int) -> tuple[Any, bool]:
-    """`value` within `limit` bytes of JSON, and whether it was cut: a list to its first items, others as text."""
+    """`value` within `limit` bytes of JSON, and whether it was cut.
+
+    A list is cut to its first items, a dict in its largest list, or to its first texts and numbers; others as text.
+    """
     if size(value) <= limit:
         return value, False
     if isinstance(value, list) and size(value[:1]) <= limit:
@@ -178,11 +181,29 @@ def cut(value: Any, limit: int) -> tuple[Any, bool]:
             bytes_left -= size(one) + 1
             if bytes_left < 0:
                 return value[:index], True
+    if isinstance(value, dict) and (shorter := _cut_dict(value, limit)) is not None:
+        return shorter, True
     text = value if isinstance(value, str) else _compact(value)
     shown = text[:limit]
     while shown and (shown_bytes := size(shown + "…")) > limit:
         shown = shown[: max(len(shown) * limit // shown_bytes - 1, 0)]
     return shown + "…", True
+
+
+def _cut_dict(value: dict[str, Any], limit: int) -> dict[str, Any] | None:
+    """A dict without the last items of its largest list, or the first members of a flat one; None: neither fits."""
+    if not any(isinstance(one, list | dict) for one in value.values()):
+        kept, bytes_left = {}, limit - 2
+        for name, one in value.items():
+            if (bytes_left := bytes_left - size({name: one})) < 0:
+                break
+            kept[name] = one
+        return kept
+    name = max(value, key=lambda one: size(value[one]) if isinstance(value[one], list) else 0)
+    left = limit - size(value | {name: []})
+    if not isinstance(value[name], list) or left < size(value[name][:1]):
+        return None
+    return value | {name: cut(value[name], left)[0]}
 
 
 def diagnostic(parts: Mapping[str, Any], limit: int = MAX_DIAGNOSTIC_BYTES) -> Any:

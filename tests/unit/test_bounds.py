@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maas.tools.bounds import MAX_RESULT_TOKENS, fit_body, fit_together
-from maas.tools.calls import refused, size, succeeded, tag_safe_json
+from maas.tools.calls import MAX_DATA_BYTES, ToolAnswer, refused, size, succeeded, tag_safe_json
 from shared import tokens
 
 ROWS = [{"id": number, "name": f"Кампания {number}", "spend": 12.5 * number} for number in range(400)]
@@ -24,6 +24,16 @@ def cost(names: list[str], bodies: list[Any]) -> int:
 async def test_what_fits_is_left_alone() -> None:
     bodies = [succeeded({"spend": 70}), refused("failed", "no")]
     assert await fit_together([("a", bodies[0]), ("b", bodies[1])], 1000) == bodies
+
+
+def test_a_long_list_leaves_the_counts_beside_it_whole() -> None:
+    rows = ROWS * 2
+    body = succeeded({"rows": rows, "count": len(rows), "total": {"spend": 70}, "notes": ["a"]})
+    assert body["_meta"] == {"cut": ["data"]} and size(body["data"]) <= MAX_DATA_BYTES
+    assert (body["data"]["count"], body["data"]["total"], body["data"]["notes"]) == (800, {"spend": 70}, ["a"])
+    assert 100 < len(body["data"]["rows"]) < 800 and body["data"]["rows"] == rows[: len(body["data"]["rows"])]
+    body = succeeded(ToolAnswer(1, {f"Кампания {number}": str(number) for number in range(400)}))
+    assert body["_entityMap"]["Кампания 0"] == "0" and size(body["_entityMap"]) <= 4000
 
 
 async def test_long_results_get_equal_parts_and_say_so() -> None:

@@ -489,7 +489,7 @@ class AdsCreativeResultsRow(TypedDict):
     qualified: int | Any
     revenue: Decimal | Any
 
-ads_creative_results: Query[AdsCreativeResultsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz]
+ads_creative_results: Query[AdsCreativeResultsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz, pg.uuid]
 
 class AdsHasRevenueRow(TypedDict):
     coalesce: bool | Any

@@ -18,7 +18,7 @@ LARGE = ("leads", "whatsapp_chats", "dialog_summaries", "whatsapp_messages", "cr
 ASKED = {
     "ads_sales_quality": f"{OF_ACCOUNT}, null, null",
     "ads_stage_counts": f"{OF_ACCOUNT}, {PERIOD}",
-    "ads_creative_results": f"{OF_ACCOUNT}, {PERIOD}",
+    "ads_creative_results": f"{OF_ACCOUNT}, {PERIOD}, '{AD_ACCOUNT}'",
     "ads_direction_results": f"{OF_ACCOUNT}, null, null",
     "ads_has_revenue": OF_ACCOUNT,
     "ads_count_leads": f"{OF_ACCOUNT}, null, null, null, null, null, null, 'hot'",

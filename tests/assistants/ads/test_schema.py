@@ -90,6 +90,22 @@ def test_a_lead_may_come_after_its_messages(connection: Connection) -> None:
     assert counts(connection, other) == (0, False)
 
 
+def test_who_is_in_the_crm_twice_wrote_once(connection: Connection) -> None:
+    """A dialogue stays with the lead that it began with; one that came long before gives it up, with its messages."""
+    shop = account(connection)
+    old = lead(connection, shop)
+    connection.execute("update leads set created_at = now() - interval '100 days'")
+    for _ in range(2):
+        message(connection, shop)
+    assert counts(connection, old) == (2, True)
+    first = lead(connection, shop, "8 (701) 123-45-67")
+    assert (counts(connection, old), counts(connection, first)) == ((0, False), (2, True))
+    again = lead(connection, shop, "77011234567")
+    connection.execute("update leads set created_at = now() + interval '9 days' where id = %s", (again,))
+    message(connection, shop)
+    assert (counts(connection, first), counts(connection, again)) == ((3, True), (0, False))
+
+
 @pytest.mark.parametrize(
     ("phone", "number"),
     [

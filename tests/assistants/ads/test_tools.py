@@ -73,14 +73,20 @@ async def test_campaigns_with_metrics(shop: Shop, facebook: Running) -> None:
 
 
 async def test_what_archived_campaigns_cost_is_in_the_total(shop: Shop, facebook: Running) -> None:
-    """Facebook lists them no longer, and counts them in what the account has spent."""
+    """They are listed by their names as long as they have figures, and deleted ones are told apart."""
     facebook.merge({"campaigns": {"101": {"status": "ARCHIVED"}}})
     data, spent = await shop.data("getCampaigns"), await shop.data("getSpendReport")
-    assert [one["id"] for one in data["campaigns"]] == ["103", "102"] and data["count"] == 2
+    assert [one["status"] for one in data["campaigns"]] == ["ARCHIVED", "ACTIVE", "PAUSED"] and data["count"] == 3
     assert data["total"] == spent["total"] and data["total"]["spend"] == 65.0
-    assert (data["archived"]["count"], data["archived"]["spend"], data["archived"]["leads"]) == (1, 60.0, 25)
     active = await shop.data("getCampaigns", {"status": "ACTIVE"})
-    assert active["total"]["spend"] == sum(one["spend"] for one in active["campaigns"]) and "archived" not in active
+    assert active["total"]["spend"] == sum(one["spend"] for one in active["campaigns"]) and "deleted" not in active
+    assert (await shop.data("getCampaigns", {"date_to": "2026-01-31"}))["count"] == 2
+    named = await shop.data("getCampaignDetails", {"campaign_id": "Заявки"})
+    assert named["campaign"]["id"] == "103", "of two with the name, the one that is not archived is meant"
+    facebook.merge({"campaigns": {"101": {"status": "DELETED"}}})
+    data = await shop.data("getCampaigns")
+    assert [one["id"] for one in data["campaigns"]] == ["103", "102"] and data["total"] == spent["total"]
+    assert (data["deleted"]["count"], data["deleted"]["spend"], data["deleted"]["leads"]) == (1, 60.0, 25)
 
 
 async def test_leads_are_the_same_at_every_level(shop: Shop, facebook: Running) -> None:

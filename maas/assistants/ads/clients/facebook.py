@@ -1,7 +1,7 @@
 """Facebook's Marketing API: the tree of an ad account, figures of its advertisements, and changes to it.
 
 Money of figures is in the currency of the ad account, budgets are in its minor units. Days are days of the account's
-time zone. Deleted objects are left out of lists.
+time zone. Lists have archived objects, and no deleted ones.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class FacebookClient:
         fields = ("id", "name", "status", "effective_status", "objective", "daily_budget")
         return [
             Campaign(one.id, one.name, one.status, one.effective_status, one.objective, one.daily_budget)
-            for one in await self._list(f"{self._path(account_fb_id)}/campaigns", replies.Campaign, fields)
+            for one in await self._objects(account_fb_id, "campaigns", replies.Campaign, fields)
         ]
 
     async def adsets(self, parent_fb_id: str) -> list[AdSet]:
@@ -166,7 +166,7 @@ class FacebookClient:
         fields = ("id", "campaign_id", "name", "status", "effective_status", "daily_budget")
         return [
             AdSet(one.id, one.campaign_id, one.name, one.status, one.effective_status, one.daily_budget)
-            for one in await self._list(f"{self._path(parent_fb_id)}/adsets", replies.AdSet, fields)
+            for one in await self._objects(parent_fb_id, "adsets", replies.AdSet, fields)
         ]
 
     async def ads(self, parent_fb_id: str) -> list[Ad]:
@@ -184,7 +184,7 @@ class FacebookClient:
                 one.creative.name or None if one.creative else None,
                 one.creative.video_id if one.creative else None,
             )
-            for one in await self._list(f"{self._path(parent_fb_id)}/ads", replies.Ad, fields)
+            for one in await self._objects(parent_fb_id, "ads", replies.Ad, fields)
         ]
 
     async def insights(
@@ -267,6 +267,11 @@ class FacebookClient:
     async def _object(self, fb_id: str, model: type[B], fields: Sequence[str]) -> B:
         params = [("fields", ",".join(fields))]
         return await self._service.read(self._path(fb_id), model.model_validate, params=params)
+
+    async def _objects(self, parent_fb_id: str, edge: str, model: type[B], fields: Sequence[str]) -> list[B]:
+        """Return the objects below another one, in whatever state but deleted."""
+        more = [("effective_status", json.dumps(replies.STATUSES[edge]))]
+        return await self._list(f"{self._path(parent_fb_id)}/{edge}", model, fields, more)
 
     async def _list(
         self,

@@ -31,6 +31,15 @@ LEAD_TYPES = (
 )
 CONVERSATION = "onsite_conversion.messaging_conversation_started_7d"
 MAX_ANSWER_CHARS = 200
+_IN_LISTS = ("ACTIVE", "PAUSED", "ARCHIVED", "IN_PROCESS", "WITH_ISSUES")  # without them no archived ones are listed
+STATUSES = {
+    "campaigns": _IN_LISTS,
+    "adsets": (*_IN_LISTS, "CAMPAIGN_PAUSED"),
+    "ads": (
+        *_IN_LISTS,
+        *("CAMPAIGN_PAUSED", "ADSET_PAUSED", "PENDING_REVIEW", "DISAPPROVED", "PREAPPROVED", "PENDING_BILLING_INFO"),
+    ),
+}
 _RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
 _TOKEN_CODES = frozenset({102, 190, 463, 467})
 M = TypeVar("M")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -30,6 +30,8 @@ from maas.tools.calls import ToolAnswer
 from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "ads"
+ARCHIVED = "ARCHIVED"
+T = TypeVar("T", Campaign, AdSet, Ad)
 TIMEOUT_S = 60.0  # large accounts have many pages
 _METRICS = {name: DEFINITIONS[name] for name in ("leads", "cpl", "cpm", "ctr")}
 
@@ -62,16 +64,16 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         tree = tree_of(db, vendors, context)
         period = await period_of(db, arguments, context, "last_7d")
         campaigns, figures = await together(tree.campaigns(), tree.figures("campaign", period))
-        chosen = [one for one in campaigns if arguments.status in (None, one.status)]
+        chosen = [one for one in _current(campaigns, figures) if arguments.status in (None, one.status)]
         shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in chosen], arguments.limit)
         items = [_campaign(one, of, tree) for one, of in shown]
         total = sum((of for one in chosen if (of := figures.get(one.fb_id))), Figures())
         data = _head(period, tree) | {"count": len(chosen), "campaigns": items}
         listed = {one.fb_id for one in campaigns}
-        archived = [of for fb_id, of in figures.items() if fb_id not in listed]
-        if archived and arguments.status is None:
-            past = sum(archived, Figures())
-            data["archived"] = {"count": len(archived)} | past.shown()
+        deleted = [of for fb_id, of in figures.items() if fb_id not in listed]
+        if deleted and arguments.status is None:
+            past = sum(deleted, Figures())
+            data["deleted"] = {"count": len(deleted)} | past.shown()
             total += past
         return ToolAnswer(data | {"total": total.shown()}, entities(items))
 
@@ -90,6 +92,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         )
         targets = await _targets(tree)
         campaign = [_campaign(one, of_campaign.get(fb_id, Figures()), tree) for one in campaigns if one.fb_id == fb_id]
+        adsets, ads = _current(adsets, of_adsets), _current(ads, of_ads)
         of_sets = _largest([(one, of_adsets.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
         sets = [_adset(one, of, tree, targets) for one, of in of_sets]
         of_shown = _largest([(one, of_ads.get(one.fb_id, Figures())) for one in ads], arguments.limit)
@@ -113,6 +116,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             parent = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
         adsets, figures = await together(tree.adsets(parent), tree.figures("adset", period, parent))
         targets = await _targets(tree)
+        adsets = _current(adsets, figures)
         shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
         items = [_adset(one, of, tree, targets) for one, of in shown]
         return ToolAnswer(_head(period, tree) | {"count": len(adsets), "adsets": items}, entities(items))
@@ -153,6 +157,11 @@ async def _targets(tree: AdTree) -> dict[str, Mapping[str, Any]]:
 
 def _head(period: Period, tree: AdTree) -> dict[str, Any]:
     return {"period": period.shown_of_facebook(), "currency": tree.account.currency, "definitions": _METRICS}
+
+
+def _current(found: Sequence[T], figures: Mapping[str, Figures]) -> list[T]:
+    """Those that are not archived, or have figures."""
+    return [one for one in found if one.status != ARCHIVED or one.fb_id in figures]
 
 
 def _largest(pairs: Sequence[tuple[Any, Figures]], limit: int) -> list[tuple[Any, Figures]]:

@@ -143,7 +143,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         creatives, revenue, rows = await together(
             db.rows(queries.ads_creatives, *owner),
             read_revenue(db, account),
-            db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end),
+            db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end, ad_account.id),
         )
         figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
         if is_live:

@@ -50,7 +50,14 @@ CHANGES = {
 NEW_ADSET = {"name", "campaign_id", "daily_budget", "status", *COPIED}
 NEW_AD = {"name", "adset_id", "creative", "status"}
 STATUSES = {"ACTIVE", "PAUSED", "ARCHIVED", "DELETED"}
-HIDDEN = {"ARCHIVED", "DELETED"}  # from lists
+HIDDEN = {"ARCHIVED", "DELETED"}  # from lists that do not ask for them
+EFFECTIVE = {
+    "campaigns": STATUSES | {"IN_PROCESS", "WITH_ISSUES"},
+    "adsets": STATUSES | {"IN_PROCESS", "WITH_ISSUES", "CAMPAIGN_PAUSED"},
+    "ads": STATUSES
+    | {"IN_PROCESS", "WITH_ISSUES", "CAMPAIGN_PAUSED", "ADSET_PAUSED", "PENDING_REVIEW", "DISAPPROVED"}
+    | {"PREAPPROVED", "PENDING_BILLING_INFO"},
+}
 LEVELS = {"account": "accounts", "campaign": "campaigns", "adset": "adsets", "ad": "ads"}
 COUNTS = ("impressions", "clicks", "leads", "conversations", "video_views", "p25", "p50", "p75", "p95")
 VIDEO = {
@@ -272,9 +279,20 @@ async def list_edge(request: Request) -> Response:
     elif edge == "leads":
         rows = form_leads(graph, fb_id, request)
     else:
-        visible = [one for one in graph.below(kind, fb_id, edge) if graph.table(edge)[one].get("status") not in HIDDEN]
+        visible = [one for one in graph.below(kind, fb_id, edge) if is_listed(graph, edge, one, request)]
         rows = [graph.shown(edge, one, fields_of(request)) for one in visible]
     return JSONResponse(page(request, rows))
+
+
+def is_listed(graph: Graph, edge: str, fb_id: str, request: Request) -> bool:
+    wanted = set(json.loads(request.query_params.get("effective_status", "[]")))
+    if unknown := sorted(wanted - EFFECTIVE[edge]):
+        raise Refused(100, f"(#100) Param effective_status[0] must be one of the statuses, not {unknown[0]}")
+    return (
+        graph.effective_status(edge, fb_id) in wanted
+        if wanted
+        else graph.table(edge)[fb_id].get("status") not in HIDDEN
+    )
 
 
 def page(request: Request, rows: list[Json]) -> Json:

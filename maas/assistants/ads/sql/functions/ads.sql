@@ -8,12 +8,16 @@ comment on function maas.maas_jid_number is
 
 create or replace function maas.maas_count_dialogs(p_account uuid, p_jids text[]) returns void language sql
 set search_path = pg_catalog, pg_temp as $$
-  with counted as (
+  with before as (
+    select c.lead_id from maas.whatsapp_chats c
+    where c.user_account_id = p_account and c.jid = any(p_jids) and c.lead_id is not null
+  ), counted as (
     select m.user_id, m.chat_jid, coalesce(maas.maas_jid_number(m.chat_jid), (
         select c.number from maas.whatsapp_chats c
         where c.user_account_id = p_account and c.jid = m.chat_jid)) as number,
       count(*) filter (where m.direction = 'in') as messages_in,
-      count(*) filter (where m.direction = 'out') as messages_out, max(m.sent_at) as last_message_at
+      count(*) filter (where m.direction = 'out') as messages_out, max(m.sent_at) as last_message_at,
+      min(m.sent_at) - interval '7 days' as begun_at
     from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = any(p_jids)
     group by m.user_id, m.chat_jid
   ), written as (
@@ -25,7 +29,8 @@ set search_path = pg_catalog, pg_temp as $$
          order by m.sent_at desc limit 1),
         (select l.id from maas.leads l
          where l.user_account_id = p_account and l.phone_digits = counted.number
-         order by l.created_at desc limit 1)),
+         order by l.created_at < counted.begun_at, case when l.created_at >= counted.begun_at then l.created_at end,
+           l.created_at desc limit 1)),
       messages_in, messages_out, last_message_at from counted
     on conflict (user_account_id, jid) do update set lead_id = coalesce(excluded.lead_id, c.lead_id),
       number = excluded.number, messages_in = excluded.messages_in, messages_out = excluded.messages_out,
@@ -35,8 +40,10 @@ set search_path = pg_catalog, pg_temp as $$
     select lead_id, sum(messages_in)::int as messages_in, max(last_message_at) as last_message_at from (
       select lead_id, messages_in, last_message_at from written where lead_id is not null
       union all
+      select lead_id, 0, null from before  -- a lead that has lost its dialogue to another one
+      union all
       select c.lead_id, c.messages_in, c.last_message_at from maas.whatsapp_chats c
-      where c.lead_id in (select lead_id from written)
+      where c.lead_id in (select lead_id from written union all select lead_id from before)
         and (c.user_account_id, c.jid) not in (select p_account, jid from written)) d
     group by lead_id
   )

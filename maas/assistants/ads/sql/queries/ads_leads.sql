@@ -13,13 +13,16 @@ where c.user_id = $1 and c.ad_account_id = $2
   and h.day >= coalesce($3::date, '-infinity') and h.day <= coalesce($4::date, 'infinity')
 group by h.creative_id;
 
--- name: ads_creative_results  -- $1 user, $2 user account, $3 $4 from and to; nulls: no limit.
--- By creative, also of leads without one
+-- name: ads_creative_results  -- $1 user, $2 user account, $3 $4 from and to; nulls: no limit. $5 ad account.
+-- By creative, also of leads without one; not of leads that another ad account brought
 select l.source_creative_id as creative_id, count(*) as leads, count(*) filter (where l.is_engaged) as engaged,
   count(*) filter (where l.is_qualified) as qualified, sum(l.revenue) as revenue
 from maas.user_accounts u join maas.leads l on l.user_account_id = u.id
+  left join maas.user_creatives c on c.id = l.source_creative_id
+  left join maas.directions d on d.id = l.direction_id
 where u.user_id = $1 and u.id = $2
   and l.created_at >= coalesce($3::timestamptz, '-infinity') and l.created_at < coalesce($4::timestamptz, 'infinity')
+  and coalesce(c.ad_account_id, d.ad_account_id, $5::uuid) = $5
 group by 1;
 
 -- name: ads_has_revenue  -- $1 user, $2 user account: whether any lead has paid, ever

@@ -401,7 +401,7 @@ create table maas.whatsapp_chats (
 comment on table maas.whatsapp_chats is 'Dialogues of WhatsApp; triggers of whatsapp_messages and leads keep them';
 comment on column maas.whatsapp_chats.id is 'What models know a dialogue by, because the jid holds a phone number';
 comment on column maas.whatsapp_chats.lead_id is
-  'The lead that the messages name, else the newest lead with the phone number of the dialogue';
+  'The lead that the messages name, else, with its phone number, the first lead since a week before it, or the newest';
 comment on column maas.whatsapp_chats.number is
   'The phone number, which a jid of the kind lid does not hold; null: unknown';
 comment on column maas.whatsapp_chats.source_ad_fb_id is
