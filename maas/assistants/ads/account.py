@@ -5,7 +5,7 @@ Every domain of advertising is opened from the same row; they differ in what con
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -34,13 +34,27 @@ NO_AD_ACCOUNT = "this account has no ad account; an operator adds one: maas ads 
 
 @dataclass(frozen=True, slots=True)
 class AdAccount:
-    """An ad account of Facebook. `fb_id` begins with act_; money is in `currency`, days are days of `timezone`."""
+    """An ad account of Facebook. `fb_id` begins with act_; money is in `currency`, days are days of `timezone`.
+
+    `others` are the other ad accounts of the business, with their currencies.
+    """
 
     id: UUID
     fb_id: str
     name: str
     currency: str
     timezone: ZoneInfo
+    others: Sequence[str] = ()
+
+    def shown(self) -> dict[str, Any]:
+        """What a result says of the account that its money is of."""
+        shown = {"ad_account": self.name, "currency": self.currency}
+        if self.others:
+            shown["not_included"] = (
+                f"the business also has {', '.join(self.others)}: figures are of {self.name} alone, and money of "
+                "different currencies is not added up; a request names the ad account that it is about"
+            )
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,12 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
     ad_account = None
     if row["ad_account_id"] is not None:
         ad_account = AdAccount(
-            row["ad_account_id"], row["fb_id"], row["ad_account_name"], row["currency"], zone_of(zone)
+            row["ad_account_id"],
+            row["fb_id"],
+            row["ad_account_name"],
+            row["currency"],
+            zone_of(zone),
+            row["other_ad_accounts"],
         )
     has_token = row["has_facebook_token"]
     has_leads, has_messages = row["has_leads"], row["has_messages"]

@@ -28,6 +28,7 @@ class AdsAccountRow(TypedDict):
     crm_synced_at: datetime | None
     whatsapp_synced_at: datetime | None
     read_at: datetime | Any
+    other_ad_accounts: list[str] | Any
     has_facebook_token: bool | Any
     has_crm_token: bool | Any
     has_campaigns: bool | Any

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import date, timedelta
-from typing import Any
-from zoneinfo import ZoneInfo
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -15,18 +13,13 @@ from maas.assistants.ads.vendors import Vendors
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from shared.db import open_database
-from tests.assistants.ads.shop import NOW
-from tests.assistants.ads.truth import Rows, Truth, Window
-from tests.assistants.ads.year import DOLLARS, Year, YearShop, as_worker, loaded_year
-from tests.demo.agency import ACCOUNTS, CAMPAIGNS, DAYS
+from tests.assistants.ads.asked import assistant, numbers, shown, sources, window
+from tests.assistants.ads.cases import FIGURES, VIDEO, Case
+from tests.assistants.ads.questions import QUESTIONS, Order, Question, Refusal
+from tests.assistants.ads.truth import Truth
+from tests.assistants.ads.year import Year, YearShop, as_worker, loaded_year
+from tests.demo.agency import ACCOUNTS, CAMPAIGNS
 
-FIGURES = ("spend", "impressions", "clicks", "leads", "cpl", "cpm", "ctr")
-VIDEO = ("video_views", "retention_25", "retention_50", "retention_75", "retention_95")
-RESULTS = {
-    "local_leads": "leads",
-    "qualified_leads_engaged": "engaged",
-    "qualified_leads_crm": "qualified",
-}
 PERIODS = ("last_7d", "last_30d", "this_month", "last_month", "last_12m", "all")
 
 
@@ -49,68 +42,6 @@ async def shop(year: Year) -> AsyncIterator[YearShop]:
 @pytest.fixture
 def truth(year: Year) -> Truth:
     return year.truth
-
-
-def window_of(account: str, period: str) -> Window:
-    """The days of a period, counted here by hand."""
-    zone = next(one.zone for one in ACCOUNTS if one.id == account)
-    today = NOW.astimezone(ZoneInfo(zone)).date()
-    first, last = {
-        "last_7d": (today - timedelta(days=6), today),
-        "last_30d": (today - timedelta(days=29), today),
-        "this_month": (date(2026, 11, 1), today),
-        "last_month": (date(2026, 10, 1), date(2026, 10, 31)),
-        "last_12m": (date(2025, 11, 21), today),
-        "all": (today - timedelta(days=DAYS), today),
-    }[period]
-    return Window(account, zone, first, last)
-
-
-class Case:
-    """The tools of one ad account in one period against the truth; `wrong` are the figures that differ."""
-
-    def __init__(self, shop: YearShop, truth: Truth, account: str, period: str) -> None:
-        self.shop, self.truth, self.account, self.period = shop, truth, account, period
-        self.window = window_of(account, period)
-        self.currency = next(one.currency for one in ACCOUNTS if one.id == account)
-        self.is_rated = self.currency == "USD"
-        self.wrong: list[str] = []
-        self.checked = 0
-
-    async def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The data of a call, which names its period and its currency."""
-        data = await self.shop.data(tool, {"period": self.period} | arguments, account=self.account)
-        if self.period != "all":
-            days = {"date_from": str(self.window.first), "date_to": str(self.window.last)}
-            self.same(f"{tool} period", days, data["period"], *days)
-        return data
-
-    def same(self, what: str, true: dict[str, Any], given: dict[str, Any], *names: str) -> None:
-        for name in names:
-            self.checked += 1
-            if given.get(name) != true.get(name):
-                self.wrong.append(f"{what} {name}: {given.get(name)} for {true.get(name)}")
-
-    def list(self, what: str, true: Rows, items: list[dict[str, Any]], names: tuple[str, ...], key: str = "id") -> None:
-        """Every object that has figures is in the list, with them; others have none."""
-        found = {one[key]: one for one in items}
-        if missing := set(true) - set(found):
-            self.wrong.append(f"{what}: {sorted(map(str, missing))} are missing")
-        for one, given in found.items():
-            nothing = dict.fromkeys((*FIGURES[:4], *RESULTS.values()), 0)
-            self.same(f"{what} {one}", true.get(one, nothing), given, *names)
-
-    def results(self, what: str, true: dict[str, Any], spend: float, given: dict[str, Any]) -> None:
-        """What leads brought, and the costs of it; a return in a currency without a rate is refused."""
-        revenue = round(true["revenue"] * float(DOLLARS), 2) if self.is_rated else None
-        roi = round((true["revenue"] * float(DOLLARS) - spend) / spend * 100, 2) if self.is_rated and spend else None
-        costs = {
-            "revenue": revenue,
-            "roi": roi,
-            "qcpl": round(spend / true["engaged"] + 1e-9, 2) if true["engaged"] and spend else None,
-        }
-        known = {name: true[source] for name, source in RESULTS.items()} | costs
-        self.same(what, known, given, *(set(known) & set(given)))
 
 
 CASES = [(one.id, period) for one in ACCOUNTS for period in PERIODS]
@@ -234,3 +165,33 @@ async def test_leads_and_sales(case: Case) -> None:
     case.same("getFunnelStats", counted, steps, *counted)
     data = await case.ask("getLeads")
     case.same("getLeads", {"count": true["leads"]}, data, "count")
+
+
+def test_forty_questions(year: Year, truth: Truth, tmp_path: Path) -> None:
+    """The right figures of the right days and objects, none without a source, and no write without a yes."""
+    assert len(QUESTIONS) == 40
+    with assistant(year, tmp_path) as asked:
+        runs = asked.ask_all()
+        pending = asked.stack.rows("select run_id, tool, status from v_actions where user_id = %s", year.user)
+    wrong = []
+    for one in QUESTIONS:
+        answer, results = str(runs[one.text]["final_answer"]), asked.given.get(one.text, [])
+        waits = [row["tool"] for row in pending if row["run_id"] == runs[one.text]["id"]]
+        expected: dict[str, bool] = {"none waits": waits == []}
+        if isinstance(one, Order):
+            expected = {"it waits": waits == ([one.call[0]] if one.asked else [])}
+            expected |= {word: word in answer for word in one.asked or (one.why,)}
+        elif isinstance(one, Refusal):
+            data = results[0]["result"]["data"]
+            expected |= {"why": one.why in answer, "no figure": data["total"].get("roi") is None or one.why in answer}
+        if isinstance(one, Question):
+            data, days = results[0]["result"]["data"], window(one)
+            (true,) = truth.rows(one.true, **days._asdict())
+            expected |= {f"{figure}": figure in numbers(answer) or str(figure) in answer for figure in shown(true)}
+            given = data["period"]["date_from"], data["period"]["date_to"]
+            expected |= {"the days": given == (str(days.first), str(days.last))}
+            expected |= {name: name in answer and name in str(data) for name in one.of}
+        if not isinstance(one, Order):
+            expected |= {"sources": numbers(answer) <= sources(results) | numbers(one.text)}
+        wrong += [f"{one.text} {name}: {answer}" for name, is_so in expected.items() if not is_so]
+    assert wrong == [] and year.facebook.journal("POST") == []

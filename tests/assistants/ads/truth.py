@@ -105,8 +105,8 @@ class Truth:
         )
         return row
 
-    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
-        return [_plain(row) for row in self._connection.execute(query.encode(), values).fetchall()]
+    def rows(self, query: str, *values: Any, **named: Any) -> list[dict[str, Any]]:
+        return [_plain(row) for row in self._connection.execute(query.encode(), named or values).fetchall()]
 
     def _by_key(self, query: str, *values: Any) -> Rows:
         found = self.rows(query, *values)

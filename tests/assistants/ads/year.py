@@ -43,6 +43,7 @@ class Year:
     user: UUID
     account: UUID
     facebook: Running
+    whatsapp: Running
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def loaded_year(dsn: str) -> Iterator[Year]:
         truth.fill(agency)
         user = uuid4()
         account = _connect(connection, user, crm.url)
-        year = Year(agency, truth, dsn, settings, user, account, facebook)
+        year = Year(agency, truth, dsn, settings, user, account, facebook, whatsapp)
         asyncio.run(_fill(year, crm))
         yield year
 

@@ -156,7 +156,7 @@ async def _targets(tree: AdTree) -> dict[str, Mapping[str, Any]]:
 
 
 def _head(period: Period, tree: AdTree) -> dict[str, Any]:
-    return {"period": period.shown_of_facebook(), "currency": tree.account.currency, "definitions": _METRICS}
+    return {"period": period.shown_of_facebook(), **tree.account.shown(), "definitions": _METRICS}
 
 
 def _current(found: Sequence[T], figures: Mapping[str, Figures]) -> list[T]:

@@ -77,7 +77,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         data = {
             "period": period.shown(),
             **account_of(context).freshness("creative", "crm", "whatsapp"),
-            "currency": ad_account_of(context).currency,
+            **ad_account_of(context).shown(),
             **one.revenue_note,
             "creative": one.shown() | state,
             "ads": [_ad(ad) for ad in ads[:MAX_ADS]],
@@ -97,7 +97,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         data = {
             "period": period.shown(),
             **account_of(context).freshness("creative", "crm", "whatsapp"),
-            "currency": ad_account_of(context).currency,
+            **ad_account_of(context).shown(),
             **one.revenue_note,
             "total": one.shown(),
             "days": [_day(day, is_video=is_video) for day in days[-arguments.limit :]],

@@ -105,7 +105,7 @@ def _list(period: Period, found: Sequence[CreativeFigures], context: ToolContext
     data = {
         "period": period.shown(),
         **account_of(context).freshness("creative", "crm", "whatsapp"),
-        "currency": ad_account_of(context).currency,
+        **ad_account_of(context).shown(),
         "count": total,
         **(found[0].revenue_note if found else {}),
         "creatives": [one.shown() for one in found],

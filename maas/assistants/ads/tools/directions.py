@@ -128,7 +128,7 @@ async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Per
 
 
 def _head(directions: Directions, period: Period) -> dict[str, Any]:
-    head = {"period": period.shown(), "currency": directions.ad_account.currency, "source": directions.source}
+    head = {"period": period.shown(), **directions.ad_account.shown(), "source": directions.source}
     return head | {"definitions": _METRICS}
 
 

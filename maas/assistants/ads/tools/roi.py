@@ -167,7 +167,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         advertised = sum((one.results for one in found), nothing)
         data = {
             "period": period.shown(),
-            "currency": ad_account.currency,
+            **ad_account.shown(),
             "source": "facebook" if is_live else "stored",
             "definitions": _METRICS,
             **account.freshness(*(("crm", "whatsapp") if is_live else ("ads", "crm", "whatsapp"))),

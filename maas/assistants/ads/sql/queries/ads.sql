@@ -3,7 +3,9 @@
 select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name as ad_account_name, a.currency,
   a.timezone, c.base_url as crm_url, c.currency as crm_currency, c.rate, c.rate_currency, c.rated_on, w.instance,
   a.synced_at as ads_synced_at, c.synced_at as crm_synced_at, w.synced_at as whatsapp_synced_at,
-  maas.maas_now() as read_at,
+  maas.maas_now() as read_at, array(
+    select format('%s (%s)', o.name, o.currency) from maas.ad_accounts o
+    where o.user_account_id = u.id and o.id <> a.id order by o.created_at, o.id) as other_ad_accounts,
   exists (
     select from maas.maas_secret_times(array[$1::uuid]) s
     where s.name = 'facebook_' || substr(a.fb_id, 5)) as has_facebook_token,
