@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
 LOCKS = tuple(f"requirements{name}.lock" for name in ("", "-dev", "-peers", "-docs", "-frameworks", "-mutants"))
-ADMINISTRATORS = ("shared/postgres/",)  # it sets up a server: it may name databases and roles
+ADMINISTRATORS = (  # their statements are made of names that only a database knows
+    "shared/postgres/",  # sets up a server, with databases and roles
+    "maas/moving/",  # copies every table that has rows of users
+)
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
 ADDRESS = re.compile(r"[a-z+]+://|file:|--(extra-)?index-url|--find-links|(^|[\s'\"=])/[a-z]", re.MULTILINE)

@@ -1,0 +1,1 @@
+"""Moving a user from one database to another."""
