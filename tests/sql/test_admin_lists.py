@@ -83,5 +83,5 @@ def test_the_details_of_a_page_of_users(large: Connection) -> None:
 
 @pytest.mark.parametrize("code", ["rare", "timeout", "nothing"])
 def test_runs_of_an_error_code_are_read_by_their_index(large: Connection, code: str) -> None:
-    plan = explain(large, "list_runs", None, None, None, None, 50, None, None, None, None, None, code)
+    plan = explain(large, "list_runs", None, None, None, None, 50, None, None, None, None, None, code, None)
     assert "idx_pipeline_runs_error_code" in json.dumps(plan) and blocks(plan) < 1_000, json.dumps(plan)

@@ -43,7 +43,7 @@ def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
 
 def search(connection: Connection, prefix: str, user: UUID | None, text: str, most: int) -> list[DictRow]:
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        arguments = (user, None, None, None, 20, None, None, None, None, None, text, most, None)
+        arguments = (user, None, None, None, 20, None, None, None, None, None, text, most, None, None)
         return cursor.execute(f"{prefix}{query_texts()['search_runs']}".encode(), arguments).fetchall()
 
 
