@@ -41,6 +41,7 @@ from maas.settings.models import ROLES
 from maas.settings.variables import unknown_settings
 from maas.tools.openers import bind_openers
 from maas.user_secrets import UserSecrets
+from maas.webhooks import keep_sending
 from shared import log, tracing
 from shared.db import Database, open_database, wait_for_postgres
 from shared.errors import MaasError
@@ -75,6 +76,7 @@ def choose_background_tasks(
     tasks: dict[str, BackgroundTask] = {
         "count_terms": partial(keep_terms_counted, deps.db),
         "erase": partial(keep_erasing, deps.db),
+        "webhooks": partial(keep_sending, deps.db, deps.settings.webhooks),
     }
     if archivist.NAME in stages and deps.settings.engine.compact_every:
         tasks[compactor.NAME] = partial(compactor.keep_compacting, deps)

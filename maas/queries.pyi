@@ -2735,3 +2735,84 @@ class EmbeddingBacklogRow(TypedDict):
     is_estimate: bool | Any
 
 embedding_backlog: Query[EmbeddingBacklogRow]
+
+# webhooks.sql
+
+class CreateWebhookRow(TypedDict):
+    id: UUID | Any
+    secret: str | Any
+
+create_webhook: Query[CreateWebhookRow, pg.uuid, pg.text, pg.array[pg.text], pg.bool_, pg.text]
+
+change_webhook: Value[bool, Never, pg.uuid, pg.text, pg.array[pg.text], pg.bool_, pg.bool_, pg.text]
+
+rotate_webhook: Value[str, Never, pg.uuid, pg.int4, pg.text]
+
+delete_webhook: Value[bool, Never, pg.uuid, pg.text]
+
+replay_webhook: Value[int, Never, pg.uuid, pg.uuid, pg.text]
+
+class WebhookRow(TypedDict):
+    id: UUID
+    user_id: UUID | None
+    url: str
+    events: list[str]
+    has_texts: bool
+    created_at: datetime
+    state: str | Any
+    disabled_at: datetime | None
+    failing_since: datetime | None
+    paused_until: datetime | None
+    waiting: int | Any
+
+webhook: Query[WebhookRow, pg.uuid]
+
+class ListWebhooksRow(TypedDict):
+    id: UUID
+    user_id: UUID | None
+    url: str
+    events: list[str]
+    has_texts: bool
+    created_at: datetime
+    state: str | Any
+    disabled_at: datetime | None
+    failing_since: datetime | None
+    paused_until: datetime | None
+    waiting: int | Any
+
+list_webhooks: Query[ListWebhooksRow, pg.uuid]
+
+class OwnerOfWebhookRow(TypedDict):
+    user_id: UUID | None
+
+owner_of_webhook: Value[UUID, OwnerOfWebhookRow, pg.uuid]
+
+class WebhookDeliveriesRow(TypedDict):
+    id: UUID
+    type: str
+    data: Any
+    state: str
+    attempts: int
+    status: int | None
+    error: str | None
+    created_at: datetime
+    changed_at: datetime
+    next_at: datetime | Any
+
+webhook_deliveries: Query[WebhookDeliveriesRow, pg.uuid, pg.text, pg.timestamptz, pg.uuid, pg.int8]
+
+has_webhooks: Value[bool, Never]
+
+class ClaimDeliveriesRow(TypedDict):
+    id: UUID | Any
+    attempt: int | Any
+    is_slow: bool | Any
+    url: str | Any
+    secrets: list[str] | Any
+    body: Any
+
+claim_deliveries: Query[ClaimDeliveriesRow, pg.int4, pg.int4, pg.interval]
+
+finish_deliveries: Value[int, Never, pg.jsonb]
+
+purge_deliveries: Value[int, Never, pg.int4]

@@ -46,6 +46,8 @@ MORE: dict[str, dict[str, Any]] = {
     "get_telegram_status": {"assistant": "mentor"},
     "get_tools": {"assistant": "mentor"},
     "put_prompt": {"is_active": True, "version": 0},
+    "post_webhook": {"url": "https://hooks.example/maas"},
+    "post_shared_webhook": {"url": "https://hooks.example/maas"},
     "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},
     "post_pause": {"subject": "model", "name": "openai:none"},
@@ -162,5 +164,7 @@ def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:  #
             return UUID(name.removeprefix("resp_"))
         case "memory":
             return UUID(post("/v1/memories", json=whose | {"memory": "I like tea."})["raw_log_ids"][0])
+        case "webhook":
+            return UUID(post("/v1/webhooks", json=whose | MORE["post_webhook"])["id"])
         case "action":
             return UUID(str(stack.rows(ACTION, make(stack, "run", user, key))[0]["id"]))

@@ -47,6 +47,11 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "PromptTrial": {"run_id": EXAMPLE_USER, "text": "You answer in one sentence."},
     "RoleChange": {"is_admin": True},
     "NewApiKey": {"name": "web shop", "scopes": ["ask", "read"], "prefix": "shop:", "per_minute": 600},
+    "NewWebhook": {"user_id": EXAMPLE_USER, "url": "https://example.com/maas", "events": ["run.completed"]},
+    "NewSharedWebhook": {"url": "https://example.com/maas", "texts": True},
+    "WebhookChange": {"enabled": True},
+    "SecretRotation": {"hours": 24},
+    "DeliveryReplay": {"delivery_id": EXAMPLE_USER},
     "NewToolCall": {
         "user_id": EXAMPLE_USER,
         "assistant": "mentor",

@@ -39,6 +39,7 @@ TAGS = {
     "memories": "What is remembered about a user, and the messages that it was made of.",
     "knowledge": "Documents of a user, and what is found in them.",
     "context": "Evidence for clients that call their own model.",
+    "webhooks": "Where events of a user are sent, and what came of each.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
     "chat": "OpenAI's Chat Completions API, with memory.",
     "responses": "OpenAI's Responses API, with memory.",

@@ -25,6 +25,7 @@ RESOURCES: dict[str, Resource] = {
     "users": "user",
     "knowledge": "document",
     "responses": "response",
+    "webhooks": "webhook",
 }
 
 

@@ -29,13 +29,12 @@ from maas.http import (
     trace,
     user_events,
     users,
+    webhooks,
 )
 from maas.http.admin import inventory, overview, people, prompts, run_control, spending
 from maas.http.ai_sdk import chat as ai_sdk
 from maas.http.anthropic import messages
-from maas.http.mem0 import Mem0Error, batch, entities
-from maas.http.mem0 import memories as mem0
-from maas.http.mem0 import schemas as mem0_schemas
+from maas.http.mem0.routes import MEM0_ROUTES
 from maas.http.openai import completions, embeddings, responses
 from maas.http.openai.responses import handlers
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_LEVEL, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
@@ -79,13 +78,6 @@ _ATTRIBUTES = {"type": "string", "format": "attributes", "maxLength": runs.MAX_A
 _AUDIT_PAGE: Parameters = {
     **_PAGE,
     "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
-}
-_NUMBERED_PAGE: Parameters = {
-    "page": ({"type": "integer", "minimum": 1, "maximum": mem0.MAX_PAGE, "default": 1}, "The number of the page."),
-    "page_size": (
-        {"type": "integer", "minimum": 1, "maximum": mem0_schemas.MAX_PAGE_SIZE, "default": mem0.DEFAULT_PAGE_SIZE},
-        "The page size.",
-    ),
 }
 _FILTERS: Parameters = {
     "status": (_one_of(Status), "Only runs with this status."),
@@ -229,6 +221,22 @@ ROUTES = (
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
     Route("DELETE", "/v1/users/{id}", users.delete_user, "erase", response=users.EraseResult, errors=(404, 409)),
+    Route("POST", "/v1/webhooks", webhooks.post_webhook, "ask", webhooks.NewWebhook, webhooks.CreatedWebhook, 201,
+          errors=(400, 403, 404, 413, 415, 422)),
+    Route("GET", "/v1/webhooks", webhooks.get_webhooks, "read", response=webhooks.WebhookList, errors=(400,),
+          query=_USER),
+    Route("GET", "/v1/webhooks/{id}", webhooks.get_webhook, "read", response=webhooks.Webhook, errors=(404,)),
+    Route("PATCH", "/v1/webhooks/{id}", webhooks.patch_webhook, "ask", webhooks.WebhookChange, webhooks.Webhook,
+          errors=(400, 403, 404, 409, 413, 415, 422)),
+    Route("DELETE", "/v1/webhooks/{id}", webhooks.delete_webhook, "ask", status=204, errors=(404,)),
+    Route("POST", "/v1/webhooks/{id}/rotate", webhooks.post_rotate, "ask", webhooks.SecretRotation, webhooks.NewSecret,
+          errors=(400, 404, 413, 415, 422)),
+    Route("GET", "/v1/webhooks/{id}/deliveries", webhooks.get_deliveries, "read",
+          response=webhooks.WebhookDeliveryPage, errors=(400, 404), query={
+              "state": ({"type": "string", "enum": [*get_args(webhooks.DeliveryState)]}, "Only deliveries in it."),
+              **_PAGE}),
+    Route("POST", "/v1/webhooks/{id}/replay", webhooks.post_replay, "ask", webhooks.DeliveryReplay, webhooks.Replayed,
+          errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/assistants", conversations.get_assistants, "read", response=conversations.AssistantList),
     Route("GET", "/v1/tools", tool_calls.get_tools, "read", response=tool_calls.ToolList, errors=(400, 422),
           query={"assistant": ({"type": "string", "format": "assistant"}, "The assistant.")}, required=("assistant",)),
@@ -267,37 +275,7 @@ ROUTES = (
           response_types=(EVENT_STREAM,), query={
               "user": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user by name; else X-MaaS-User."),
           }),
-    Route("GET", "/mem0/v1/ping/", entities.get_mem0_ping, "read", response=mem0_schemas.Mem0Ping,
-          error_schema=Mem0Error),
-    Route("POST", "/mem0/v3/memories/add/", mem0.post_mem0_memories, "ask", mem0_schemas.Mem0Add,
-          mem0_schemas.Mem0AddResult, errors=(400, 404, 413, 415), error_schema=Mem0Error),
-    Route("POST", "/mem0/v3/memories/search/", mem0.post_mem0_search, "read", mem0_schemas.Mem0Search,
-          mem0_schemas.Mem0Results, errors=(400, 404, 413, 415), error_schema=Mem0Error),
-    Route("POST", "/mem0/v3/memories/", mem0.post_mem0_list, "read", mem0_schemas.Mem0List, mem0_schemas.Mem0Page,
-          errors=(400, 404, 413, 415), error_schema=Mem0Error, query=_NUMBERED_PAGE),
-    Route("DELETE", "/mem0/v1/memories/", mem0.delete_mem0_memories, "ask", response=mem0_schemas.Mem0Done,
-          errors=(400, 404, 409), error_schema=Mem0Error, names_users=True, query={
-              name: ({"type": "string", "minLength": 1, "maxLength": 200}, text) for name, text in (
-                  ("user_id", "The user by name."), ("agent_id", "Only memories of this agent; *: of any."),
-                  ("app_id", "Only memories of this application."), ("run_id", "Only memories of this session."))}),
-    Route("GET", "/mem0/v1/memories/{id}/", mem0.get_mem0_memory, "read", response=mem0_schemas.Mem0Memory,
-          errors=(400, 404), error_schema=Mem0Error),
-    Route("PUT", "/mem0/v1/memories/{id}/", mem0.put_mem0_memory, "ask", mem0_schemas.Mem0Update,
-          mem0_schemas.Mem0Memory, errors=(400, 404, 413, 415), error_schema=Mem0Error),
-    Route("DELETE", "/mem0/v1/memories/{id}/", mem0.delete_mem0_memory, "ask", response=mem0_schemas.Mem0Done,
-          errors=(400, 404, 409), error_schema=Mem0Error),
-    Route("GET", "/mem0/v1/memories/{id}/history/", mem0.get_mem0_history, "read", response=mem0.Mem0History,
-          errors=(400, 404), error_schema=Mem0Error),
-    Route("PUT", "/mem0/v1/batch/", batch.put_mem0_batch, "ask", mem0_schemas.Mem0BatchUpdate, mem0_schemas.Mem0Done,
-          errors=(400, 404, 413, 415), error_schema=Mem0Error),
-    Route("DELETE", "/mem0/v1/batch/", batch.delete_mem0_batch, "ask", mem0_schemas.Mem0BatchDelete,
-          mem0_schemas.Mem0Done, errors=(400, 404, 409, 413, 415), error_schema=Mem0Error),
-    Route("GET", "/mem0/v1/entities/", entities.get_mem0_entities, "read", response=mem0_schemas.Mem0Entities,
-          errors=(400, 403), error_schema=Mem0Error, query=_NUMBERED_PAGE),
-    Route("DELETE", "/mem0/v1/entities/{entity_type}/{entity}/", entities.delete_mem0_entity_v1, "erase",
-          response=mem0_schemas.Mem0Done, errors=(400, 404, 409), error_schema=Mem0Error),
-    Route("DELETE", "/mem0/v2/entities/{entity_type}/{entity}/", entities.delete_mem0_entity, "erase",
-          response=mem0_schemas.Mem0Done, errors=(400, 404, 409), error_schema=Mem0Error),
+    *MEM0_ROUTES,
     Route("POST", "/auth/v1/signup", sessions.post_sign_up, "open", sign_in.SignUp, sign_in.AuthSession,
           errors=(400, 403, 404, 413, 415, 422, 429, 503), error_schema=sign_in.AuthError),
     Route("POST", "/auth/v1/token", sessions.post_token, "open", sign_in.TokenRequest, sign_in.AuthSession,
@@ -374,6 +352,9 @@ ROUTES = (
           errors=(400,), query=_PAGE),
     Route("DELETE", "/v1/admin/knowledge/{document}", knowledge.delete_shared_document, "admin",
           response=knowledge.DocumentRemoved, errors=(400, 404), query=_ANSWERS),
+    Route("POST", "/v1/admin/webhooks", webhooks.post_shared_webhook, "admin", webhooks.NewSharedWebhook,
+          webhooks.CreatedWebhook, 201, errors=(400, 403, 413, 415, 422)),
+    Route("GET", "/v1/admin/webhooks", webhooks.get_shared_webhooks, "admin", response=webhooks.WebhookList),
     Route("GET", "/v1/admin/audit", overview.get_admin_audit, "admin", response=overview.AuditPage, errors=(400,),
           query={**_USER, "action": (_TEXT, "Only rows of this action."), **_AUDIT_PAGE}),
     Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),

@@ -28,6 +28,7 @@ from maas.settings.profiles import PROFILES, ProfileName, choose_profile
 from maas.settings.providers import ProviderSettings
 from maas.settings.quotas import QuotaSettings
 from maas.settings.uploads import UploadSettings
+from maas.settings.webhooks import WebhookSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
 
@@ -54,6 +55,7 @@ class Settings:
     assistants: AssistantSettings
     engine: EngineSettings
     quotas: QuotaSettings
+    webhooks: WebhookSettings
     diagnostics: DiagnosticsSettings
     _of_plugins: dict[type[PluginSettings], PluginSettings] = field(default_factory=dict)
 

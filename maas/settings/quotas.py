@@ -23,6 +23,13 @@ class QuotaSettings(BaseSettings):
     user_document_bytes: int = Field(512 * MIB, ge=1, description="limit of the files of these documents, in bytes")
     user_images: int = Field(5000, ge=1, le=1_000_000, description="limit of images of one user, generated ones too")
     user_image_bytes: int = Field(2048 * MIB, ge=1, description="limit of these images, in bytes")
+    user_webhooks: int = Field(10, ge=0, le=1000, description="limit of webhooks of one user")
+    user_webhook_events: int = Field(
+        10_000,
+        ge=1,
+        le=1_000_000,
+        description="limit of events that wait for one webhook of a user; then it is disabled",
+    )
     user_memory_bytes: int = Field(
         256 * MIB, ge=1, description="limit of the text of messages and summaries of one user, in bytes"
     )

@@ -109,6 +109,7 @@ begin
   end if;
   delete from maas.erasures e where e.user_id = p_user;
   perform maas.maas_write_audit('erase', p_user, null, erasure.deleted, erasure.actor);
+  perform maas.maas_emit('user.erased', p_user, p_user, jsonb_build_object('user_id', p_user));
   return erasure.deleted;
 end
 $$;

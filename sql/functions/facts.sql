@@ -1,28 +1,39 @@
 -- Facts: writing them with the summary of their exchange, and reading what is true.
 
-create or replace function maas.maas_write_facts(p_items jsonb) returns void language sql as $$
+create or replace function maas.maas_write_facts(p_items jsonb) returns void language plpgsql as $$
+declare
+  added uuid[];
+begin
   -- p_items as for maas_write_records; each fact {statement, subject, attribute, kind, change, depends_on, said_by,
   -- true_from, true_until, log_ids, origin, model}. Messages that are gone, and those of others, carry no fact.
-  insert into maas.facts (user_id, statement, subject, attribute, kind, change, depends_on, said_by, said_at, known_at,
-    true_from, true_until, raw_log_ids, origin, model, origins)
-  select i.user_id, f.statement, f.subject, f.attribute, f.kind, coalesce(f.change, 'states'),
-    coalesce(f.depends_on, '{}'), f.said_by, g.said_at, g.known_at, f.true_from, f.true_until, g.logs, f.origin,
-    f.model, g.origins
-  from jsonb_to_recordset(p_items) as i(user_id uuid, facts jsonb)
-  cross join lateral jsonb_to_recordset(coalesce(i.facts, '[]')) as f(
-    statement text, subject text, attribute text, kind text, change text, depends_on text[], said_by text,
-    true_from date, true_until date, log_ids uuid[], origin text, model text)
-  cross join lateral (
-    select min(l.occurred_at) as said_at, max(l.known_at) as known_at,
-      array_agg(l.id order by l.occurred_at, l.seq) as logs, maas.maas_merge_origins(array_agg(l.origins)) as origins
-    from unnest(f.log_ids) u(id)
-    cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) l
-    where l.user_id = i.user_id and l.is_remembered) g
-  where g.logs is not null
-    and not exists (  -- an exchange that is archived again says nothing new, nor does the message of a correction
-      select from maas.facts e
-      where e.user_id = i.user_id and e.key = maas.maas_note_key(f.statement) and e.raw_log_ids && g.logs
-        and (e.attribute = f.attribute or e.origin = 'person'))
+  with new as (
+    insert into maas.facts (user_id, statement, subject, attribute, kind, change, depends_on, said_by, said_at,
+      known_at, true_from, true_until, raw_log_ids, origin, model, origins)
+    select i.user_id, f.statement, f.subject, f.attribute, f.kind, coalesce(f.change, 'states'),
+      coalesce(f.depends_on, '{}'), f.said_by, g.said_at, g.known_at, f.true_from, f.true_until, g.logs, f.origin,
+      f.model, g.origins
+    from jsonb_to_recordset(p_items) as i(user_id uuid, facts jsonb)
+    cross join lateral jsonb_to_recordset(coalesce(i.facts, '[]')) as f(
+      statement text, subject text, attribute text, kind text, change text, depends_on text[], said_by text,
+      true_from date, true_until date, log_ids uuid[], origin text, model text)
+    cross join lateral (
+      select min(l.occurred_at) as said_at, max(l.known_at) as known_at,
+        array_agg(l.id order by l.occurred_at, l.seq) as logs, maas.maas_merge_origins(array_agg(l.origins)) as origins
+      from unnest(f.log_ids) u(id)
+      cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) l
+      where l.user_id = i.user_id and l.is_remembered) g
+    where g.logs is not null
+      and not exists (  -- an exchange that is archived again says nothing new, nor does the message of a correction
+        select from maas.facts e
+        where e.user_id = i.user_id and e.key = maas.maas_note_key(f.statement) and e.raw_log_ids && g.logs
+          and (e.attribute = f.attribute or e.origin = 'person'))
+    returning id
+  )
+  select array_agg(n.id) into added from new n;
+  if added is not null and exists (select from maas.webhook_endpoints) then
+    perform maas.maas_emit_facts(added, 'added');
+  end if;
+end
 $$;
 comment on function maas.maas_write_facts is 'Writes the facts of exchanges whose summaries are written';
 
@@ -176,6 +187,7 @@ begin
     where d.user_id = p_user and d.key = target order by d.created_at desc, d.id limit 1);
   if found then
     perform maas.maas_write_audit('fact', p_user, p_fact, jsonb_build_object('verdict', p_verdict), p_actor);
+    perform maas.maas_emit_facts(array[p_fact], p_verdict);
   end if;
   return true;
 end
@@ -213,6 +225,8 @@ begin
     array[g.id], 'person' from maas.raw_logs g where g.id = log_id
   returning id into fact_id;
   perform maas.maas_write_audit('fact', p_user, p_fact, jsonb_build_object('verdict', 'corrected'), p_actor);
+  perform maas.maas_emit_facts(array[p_fact], 'corrected');
+  perform maas.maas_emit_facts(array[fact_id], 'added');
   return next;
 end
 $$;

@@ -220,6 +220,7 @@ declare
   new_logs uuid[];
   doubtful uuid[];
   repeating jsonb;       -- the answers among logs, as a person reads them
+  origin uuid;           -- the run that the memory was made from
   counts jsonb;
 begin
   select w.user_id, w.logs into target_user, words from maas.maas_memory_logs(p_id, p_user) w;
@@ -241,6 +242,8 @@ begin
       return jsonb_build_object('verdict', 'in_use');
     end if;
   end if;
+  origin := coalesce((select l.run_id from maas.lsm_storage l where l.id = p_id),
+    (select g.run_id from maas.raw_logs g where g.id = p_id), p_id);
 
   logs := coalesce(words, '{}');
   new_runs := using_runs;
@@ -295,6 +298,8 @@ begin
   end if;
   perform maas.maas_write_audit(
     'forget', target_user, p_id, counts || jsonb_build_object('doubtful', cardinality(doubtful)), p_actor);
+  perform maas.maas_emit('memory.forgotten', target_user, origin, jsonb_build_object('memory_id', p_id)
+    || counts);
   return counts || jsonb_build_object('verdict', 'forgotten', 'repeating', repeating,
     'doubtful_runs', cardinality(doubtful), 'doubtful', (
     select coalesce(jsonb_agg(to_jsonb(d) order by d.seq desc) , '[]') from (

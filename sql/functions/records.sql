@@ -11,6 +11,7 @@ create or replace function maas.maas_write_records(p_items jsonb) returns void l
   set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
 declare
   zone text := (select value from maas.engine_settings where key = 'timezone');
+  added uuid[];
 begin
   -- p_items: {run_id, archiver, user_id, log_ids, tags, summary, degraded, began, facts}. run_id is null for imported
   -- exchanges. log_ids null means all messages of the run. A blank summary means small talk: no row. Archived messages
@@ -50,20 +51,26 @@ begin
       is_degraded = excluded.is_degraded, occurred_at = excluded.occurred_at, known_at = excluded.known_at,
       origins = excluded.origins
       where l.is_provisional
+    returning l.id
   ), forgotten as (
     delete from maas.lsm_storage l using items i
     where l.run_id = i.run_id and l.superseded_at is null and l.user_id is not distinct from i.user_id
       and l.is_provisional and (i.summary = '' or i.logs is null)
+  ), archived as (
+    update maas.raw_logs g set archived_at = now(), archived_run_id = i.archiver, archive_owed = false,
+      record_id = case when i.summary <> '' then i.record_id end,
+      -- In the dialogue, a query that waited while others were answered was said when it was claimed.
+      occurred_at = case when g.message_type = 'user_query' and g.run_id = i.run_id and exists (
+          select from maas.raw_logs p
+          where p.user_id = g.user_id and p.occurred_at > g.occurred_at and p.occurred_at < i.began)
+        then i.began else g.occurred_at end
+    from items i cross join lateral unnest(i.logs) as u(id)
+    where g.id = u.id
   )
-  update maas.raw_logs g set archived_at = now(), archived_run_id = i.archiver, archive_owed = false,
-    record_id = case when i.summary <> '' then i.record_id end,
-    -- In the dialogue, a query that waited while others were answered was said when it was claimed.
-    occurred_at = case when g.message_type = 'user_query' and g.run_id = i.run_id and exists (
-        select from maas.raw_logs p
-        where p.user_id = g.user_id and p.occurred_at > g.occurred_at and p.occurred_at < i.began)
-      then i.began else g.occurred_at end
-  from items i cross join lateral unnest(i.logs) as u(id)
-  where g.id = u.id;
+  select array_agg(w.id) into added from written w;
+  if added is not null and exists (select from maas.webhook_endpoints) then
+    perform maas.maas_emit_memories(added);
+  end if;
   if p_items @? '$[*].facts[0]' then
     perform maas.maas_write_facts(p_items);
   end if;

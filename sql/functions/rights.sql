@@ -30,7 +30,7 @@ language sql immutable as $$
     ('authenticated', shown, array['pipeline_runs']), ('authenticated', asked || ')', array['pipeline_runs']),
     -- update and delete only so that a trigger can say what to do instead
     ('authenticated', 'select, insert, update, delete', array['run_requests']),
-    ('authenticated', 'select', memory),
+    ('authenticated', 'select', memory || array['webhook_endpoints']),
     ('maas_app', shown, array['pipeline_runs']), ('maas_app', asked || ')', array['pipeline_runs']),
     ('maas_app', 'select, insert, update, delete', array['run_requests']),
     ('maas_app', 'select', memory),
@@ -40,7 +40,7 @@ language sql immutable as $$
       'v_left_out_days', 'v_orchestrators', 'v_pauses', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history',
       'v_runs_current',
       'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent', 'v_user_memory', 'v_user_queue',
-      'v_user_quotas', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
+      'v_user_quotas', 'v_webhooks', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
     ('maas_ops', 'insert, update, delete', array['model_prices']),
 
@@ -51,9 +51,10 @@ language sql immutable as $$
       'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'fact_decisions', 'fact_names',
       'api_keys', 'ai_conversations', 'audit',
       'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms',
-      'knowledge_embeddings', 'responses',
+      'knowledge_embeddings', 'responses', 'webhook_endpoints', 'webhook_deliveries',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
-      'v_orchestrators', 'v_pauses', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
+      'v_orchestrators', 'v_pauses', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_webhooks',
+      'schema_files']),
     ('maas_server', asked || ', source, caller, client_context, replaces)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']),
     ('maas_server', 'delete', array['attachments']),
@@ -62,8 +63,8 @@ language sql immutable as $$
       'pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
       'assistants', 'tools', 'engine_settings', 'pauses', 'app_users', 'compactions', 'memory_corrections',
       'fact_decisions', 'fact_names', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks',
-      'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings',
-      'embedding_fills', 'v_actions', 'v_engines', 'schema_files']),
+      'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings', 'embedding_fills',
+      'webhook_endpoints', 'webhook_deliveries', 'v_actions', 'v_engines', 'schema_files']),
     ('maas_server', 'select', array['auth_sessions']),
     ('maas_server', 'select (user_id, email, name, created_at, updated_at, last_sign_in_at)', array['auth_users']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']),
@@ -116,7 +117,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
     ('maas_app', array['maas_session_user']),
     ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_embedding_backlog', 'maas_load',
-      'maas_set_secret', 'maas_delete_secret', 'maas_facts']),
+      'maas_set_secret', 'maas_delete_secret', 'maas_facts', 'maas_create_webhook', 'maas_change_webhook',
+      'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook']),
 
     ('maas_server', formats || search || array[
       'maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile',
@@ -129,7 +131,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_create_conversation', 'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action',
       'maas_decide_action', 'maas_press_button', 'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key',
       'maas_embedding_backlog', 'maas_assistant_tools', 'maas_insert_call', 'maas_store_exchange',
-      'maas_store_response', 'maas_delete_response',
+      'maas_store_response', 'maas_delete_response', 'maas_create_webhook', 'maas_change_webhook',
+      'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook',
       'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code',
       'maas_begin_session', 'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account',
       'maas_create_link', 'maas_use_link']),
@@ -146,7 +149,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_secret_times', 'maas_purge_expired', 'maas_resume_erasure', 'maas_open_session',
       'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_insert_task', 'maas_next_step', 'maas_end_step',
-      'maas_claim_embedding', 'maas_embed_chunks'])
+      'maas_claim_embedding', 'maas_embed_chunks', 'maas_claim_deliveries', 'maas_finish_deliveries',
+      'maas_purge_deliveries'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

@@ -287,6 +287,11 @@ begin
   if old.status <> 'FAILED' and new.status = 'FAILED' then
     perform maas.maas_add_metrics(jsonb_build_array(jsonb_build_object('name', 'runs_finished', 'events', 1,
       'labels', jsonb_build_object('kind', new.kind, 'status', new.status, 'code', coalesce(new.error_code, '')))));
+    if new.kind in ('ask', 'action', 'task') and exists (select from maas.webhook_endpoints) then
+      perform maas.maas_emit('run.failed', new.user_id, new.id, jsonb_build_object(
+        'run_id', new.id, 'kind', new.kind, 'assistant', new.assistant, 'conversation_id', new.conversation_id,
+        'error_code', new.error_code));
+    end if;
   end if;
   if old.archive_status <> 'FAILED' and new.archive_status = 'FAILED' then
     perform maas.maas_add_metrics(jsonb_build_array(jsonb_build_object(
@@ -294,7 +299,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function maas.count_failure is 'Counts failures where they are written, whoever writes them; they are rare';
+comment on function maas.count_failure is
+  'Counts failures where they are written, whoever writes them, and tells webhooks; they are rare';
 create or replace trigger count_failure after update of status, archive_status on maas.pipeline_runs
   for each row when (old.status <> 'FAILED' and new.status = 'FAILED'
     or old.archive_status <> 'FAILED' and new.archive_status = 'FAILED')
@@ -366,6 +372,11 @@ begin
       (1, 'user_query', new.user_query), (2, 'assistant_response', new.final_answer)) m(place, message_type, content)
     where m.place = 2 or new.kind = 'task' order by m.place
     on conflict do nothing;
+    if exists (select from maas.webhook_endpoints) then
+      perform maas.maas_emit('run.completed', new.user_id, new.id, jsonb_build_object(
+        'run_id', new.id, 'kind', new.kind, 'assistant', new.assistant, 'conversation_id', new.conversation_id,
+        'memory', new.memory));
+    end if;
   end if;
   if new.conversation_id is not null then
     insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, actions, tokens_used)
@@ -398,7 +409,7 @@ begin
 end $$;
 comment on function maas.store_answer is
   'Writes an answer to raw_logs and to the messages of its conversation, notes there which agent gave it, '
-  'and tells the last debug layer';
+  'and tells webhooks and the last debug layer';
 create or replace trigger store_answer after update of final_answer on maas.pipeline_runs
   for each row when (old.final_answer is null and new.final_answer is not null
     and (new.kind in ('ask', 'action', 'task') or new.conversation_id is not null))

@@ -289,6 +289,15 @@ begin
   end if;
   update maas.task_steps set status = p_status, result = p_result, ended_at = clock_timestamp()
   where run_id = p_run and number = p_number and status = 'running';
+  if found and exists (select from maas.webhook_endpoints) then
+    perform maas.maas_emit('task.progress', r.user_id, p_run, jsonb_build_object(
+      'run_id', p_run, 'step', p_number, 'status', p_status, 'ended', c.ended, 'total', c.total))
+    from maas.pipeline_runs r cross join (
+      select count(*) filter (where s.status not in ('pending', 'running')) as ended, count(*) as total
+      from maas.task_steps s where s.run_id = p_run) c
+    where r.id = p_run;
+    return true;
+  end if;
   return found;
 end
 $$;

@@ -40,6 +40,8 @@
 --                     maas_drop_replaced takes an exchange out of memory whose question was answered again.
 --   maas_facts        reads what is true of a user from the rows of facts, which maas_write_facts adds with a summary;
 --                     maas_decide_fact and maas_correct_fact note what a person says about them.
+--   maas_emit         records an event for the endpoints of webhooks, in the transaction that makes it true;
+--                     maas_claim_deliveries and maas_finish_deliveries have it sent.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
 --                     a thousand rows in a call (erasures), maas_purge_expired what is older than the retention period.
 --
@@ -74,11 +76,12 @@
 --   locks, terms            one process counts the terms of a user
 --   locks, metrics          engine_metrics: one process sums up old slots
 --   locks, retention        one process purges what has expired
+--   locks, webhooks         one process claims deliveries
 --   advisory 4711, by chance   held by a session while its orchestrator lives (engines.lock_key, engines.session)
 --   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09
 -- conversations and notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and
--- erasures, 15 tables open for loading, 16 tasks, 19 accounts, 20 documents, 21 facts, 22 stored responses. Functions
--- are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for people in sql/views. What
--- belongs to a plugin is in its folder sql.
+-- erasures, 15 tables open for loading, 16 tasks, 19 accounts, 20 documents, 21 facts, 22 stored responses, 23
+-- webhooks. Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for people
+-- in sql/views. What belongs to a plugin is in its folder sql.

@@ -17,7 +17,7 @@ insert into maas.engine_settings (key, value) values
   ('blocking_scope', 'user'), ('timezone', 'UTC'), ('max_in_flight', ''), ('terms_counted_until', '-infinity'),
   ('assistants_version', '0'), ('user_queue_limit', '100'), ('user_conversations', '10000'), ('user_documents', '2000'),
   ('user_document_bytes', '536870912'), ('user_images', '5000'), ('user_image_bytes', '2147483648'),
-  ('user_memory_bytes', '268435456');
+  ('user_memory_bytes', '268435456'), ('user_webhooks', '10'), ('user_webhook_events', '10000');
 
 create table maas.engines (
   owner int primary key,
@@ -66,7 +66,7 @@ comment on table maas.locks is
   'Who locks a row of it holds one of the other locks; no role may, so functions of MaaS alone do';
 insert into maas.locks (subject, place)
 select subject, place
-from unnest(array['memory', 'exchanges', 'terms', 'documents', 'metrics', 'retention']) subject,
+from unnest(array['memory', 'exchanges', 'terms', 'documents', 'metrics', 'retention', 'webhooks']) subject,
   generate_series(0, 255) place;
 
 create table maas.engine_metrics (
@@ -92,4 +92,5 @@ insert into maas.engine_metrics (slot, name, labels, events) values
   ('-infinity', 'words_swept', '{}', 0), ('-infinity', 'runs_swept', '{}', 0);
 insert into maas.engine_metrics (slot, name, labels, events)
 select '-infinity', 'background_failures', jsonb_build_object('task', task), 0
-from unnest(array['compactor', 'count_terms', 'embed', 'erase', 'keep_tools', 'metrics', 'retention']) as task;
+from unnest(array[
+  'compactor', 'count_terms', 'embed', 'erase', 'keep_tools', 'metrics', 'retention', 'webhooks']) as task;

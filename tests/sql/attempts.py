@@ -31,6 +31,7 @@ VIEWS = (
     "v_left_out_days",
     "v_orchestrators", "v_queue", "v_rates", "v_run_cost", "v_run_history", "v_runs_current", "v_runs_stuck",
     "v_sessions", "v_stage_latency", "v_stage_recent", "v_user_memory", "v_user_queue", "v_user_quotas",
+    "v_webhooks",
 )  # fmt: skip
 
 
@@ -120,6 +121,17 @@ ATTEMPTS = (
             "update lsm_storage set summary = 'other'",
             "update facts set statement = 'other'",
             f"insert into fact_decisions (user_id, key, verdict) values ('{ANN}', 'k', 'wrong')",
+        ),
+    ),
+    Attempt("see webhooks", see("webhook_endpoints")),
+    Attempt(
+        "create, change, replay, delete webhooks",
+        call(
+            f"maas_create_webhook('{BEN}', 'https://hooks.example/')",
+            f"maas_change_webhook('{BEN}', p_has_texts => true)",
+            f"maas_rotate_webhook('{BEN}')",
+            f"maas_replay_webhook('{BEN}')",
+            f"maas_delete_webhook('{BEN}')",
         ),
     ),
     Attempt("cancel, retry", call(f"maas_cancel_run('{BEN}')", f"maas_retry_run('{BEN}')")),
@@ -216,6 +228,7 @@ def populate(connection: Connection) -> None:
         }
         connection.execute("select maas_pin_calls(%s, %s, %s)", (run["id"], run["attempt"], Jsonb([call])))
         connection.execute("select maas_record_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
+        connection.execute("select maas_create_webhook(%s, 'https://hooks.example/')", (user,))
         connection.execute("select maas_write_audit('export', %s, null, '{}', 'test')", (user,))
         connection.execute(
             """insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids,

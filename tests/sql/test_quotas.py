@@ -144,10 +144,11 @@ def test_the_view_shows_what_each_user_has_of_each_quota(connection: Connection)
     connection.execute(PNG, (user, b"a" * 50))
     connection.execute("select maas_add_document(%s, %s, '[]')", (user, document("a", 90)))
     connection.execute("select maas_import(%s, 'x', %s)", (user, turns(1000)))
+    connection.execute("select maas_create_webhook(%s, 'https://hooks.example/')", (user,))
     limit(connection, user_image_bytes=100)
     rows = connection.execute("select name, used, share from v_user_quotas where user_id = %s", (user,)).fetchall()
     used = {row["name"]: row["used"] for row in rows}
-    assert used.keys() == QuotaSettings.model_fields.keys() - {"user_queue_limit"}
+    assert used.keys() == QuotaSettings.model_fields.keys() - {"user_queue_limit", "user_webhook_events"}
     (memory,) = connection.execute("select maas_memory_bytes(%s) as bytes", (user,)).fetchall()
     assert used.pop("user_memory_bytes") == memory["bytes"] > 1000
     assert used == {
@@ -156,6 +157,7 @@ def test_the_view_shows_what_each_user_has_of_each_quota(connection: Connection)
         "user_document_bytes": 90,
         "user_images": 1,
         "user_image_bytes": 50,
+        "user_webhooks": 1,
     }
     assert [str(row["share"]) for row in rows if row["name"] == "user_image_bytes"] == ["0.500"]
 

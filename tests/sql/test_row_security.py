@@ -57,7 +57,7 @@ def test_a_user_reaches_no_column_of_anybody_else(known: Connection) -> None:
             continue
         reached.setdefault(one["name"], set()).add(one["column"])
         assert users == {ANN}, one
-    assert set(reached) == {"pipeline_runs", "run_requests", *MEMORY}
+    assert set(reached) == {"pipeline_runs", "run_requests", "webhook_endpoints", *MEMORY}
     every = {one["column"] for one in columns if one["name"] == "pipeline_runs"}
     assert every - reached["pipeline_runs"] == HIDDEN
 

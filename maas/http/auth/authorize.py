@@ -18,7 +18,9 @@ from maas.named_queries import query_named
 from maas.users import has_name_prefix
 from shared.errors import MaasError
 
-Resource = Literal["run", "conversation", "action", "attachment", "memory", "fact", "user", "document", "response"]
+Resource = Literal[
+    "run", "conversation", "action", "attachment", "memory", "fact", "user", "document", "response", "webhook"
+]
 Model = TypeVar("Model", bound=BaseModel)
 EVERYBODY = UUID(int=0)  # the owner of documents that all users may read
 log = structlog.get_logger()

@@ -1,0 +1,70 @@
+"""Requests to hosts that strangers name: each is looked up once, and only public addresses are connected to.
+
+A name that leads into a private network, or does so at the second look, would let its owner reach what only this
+machine can. So a request goes to the address that was checked, with the name in the header `Host` and in TLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
+
+import httpx2
+
+from shared.public_addresses import Address, Network, is_public
+
+MAX_LOOKUPS = 32  # at a time; the threads of asyncio would be missed by others
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class AddressRefused(Exception):
+    """A host has no address that may be connected to; the message names no address."""
+
+
+class PinnedRequests:
+    """Builds requests that go to checked addresses; `networks` may be reached although they are not public.
+
+    Plain HTTP goes to these networks only.
+    """
+
+    def __init__(self, networks: Sequence[Network]) -> None:
+        self._networks = networks
+        self._threads = ThreadPoolExecutor(MAX_LOOKUPS, "look-up")
+
+    def close(self) -> None:
+        """Wait for no look-up any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def build(
+        self, http: httpx2.AsyncClient, url: str, content: bytes, headers: dict[str, str]
+    ) -> httpx2.Request:
+        """Build a POST to a URL. Raises AddressRefused, httpx2.InvalidURL."""
+        target = httpx2.URL(url)
+        host = target.raw_host.decode()
+        port = target.port or DEFAULT_PORTS[target.scheme]
+        address = await self._find(host, port, is_plain=target.scheme == "http")
+        named = {**headers, "host": target.netloc.decode()}
+        pinned = target.copy_with(host=str(address))
+        return http.build_request("POST", pinned, content=content, headers=named, extensions={"sni_hostname": host})
+
+    async def _find(self, host: str, port: int, *, is_plain: bool) -> Address:
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host, port)
+        except (OSError, UnicodeError, OverflowError):
+            raise AddressRefused("its host is not found") from None
+        own = [one for one in found if any(one in network for network in self._networks)]
+        if own:
+            return own[0]
+        if not found or not all(is_public(one) for one in found):
+            raise AddressRefused("its host has an address that is not public")
+        if is_plain:
+            raise AddressRefused("http:// is for private networks; use https://")
+        return found[0]
+
+
+def _look_up(host: str, port: int) -> list[Address]:
+    infos = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+    return [ip_address(str(info[4][0]).partition("%")[0]) for info in infos]

@@ -1,0 +1,78 @@
+-- Webhooks: endpoints of other programs, and the events that are sent to them.
+
+create table maas.webhook_endpoints (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid,
+  url text not null check (url ~ '^https?://[^\s/?#@\\]+([/?][^\s#]*)?$' and octet_length(url) <= 2000),
+  events text[] not null check (events <> '{}'),
+  has_texts boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  disabled_at timestamptz,
+  disabled_because varchar(10) check (disabled_because in ('asked', 'gone', 'failing', 'queue_full')),
+  is_slow boolean not null default true,
+  failures int not null default 0,
+  failing_since timestamptz,
+  paused_until timestamptz,
+  check ((disabled_at is null) = (disabled_because is null))
+);
+comment on table maas.webhook_endpoints is 'Addresses to which events are sent; maas_create_webhook adds them';
+comment on column maas.webhook_endpoints.user_id is
+  'Whose events it gets, and who may see it; null: an operator''s, of all users';
+comment on column maas.webhook_endpoints.has_texts is 'Whether events hold what was said, beside ids';
+comment on column maas.webhook_endpoints.disabled_because is
+  'asked: by its owner; gone: it answered 410; failing: for three days nothing arrived; queue_full: too much waited';
+comment on column maas.webhook_endpoints.is_slow is
+  'Until it has answered within 3 s: slow endpoints get one delivery at a time, and half of the places at most';
+comment on column maas.webhook_endpoints.failures is 'How often in a row nothing answered, or that it is overloaded';
+comment on column maas.webhook_endpoints.failing_since is 'The first failure since the last delivery that arrived';
+comment on column maas.webhook_endpoints.paused_until is 'Nothing is sent before: it did not answer, or asked for it';
+create index idx_webhook_endpoints_user on maas.webhook_endpoints (user_id);
+
+create table maas.webhook_secrets (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid,
+  endpoint_id uuid not null references maas.webhook_endpoints on delete cascade,
+  value text not null check (value ~ '^whsec_[A-Za-z0-9+/]{43}=$'),
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz
+);
+comment on table maas.webhook_secrets is
+  'What deliveries are signed with, at most two of an endpoint. No role reads the table: orchestrators get values '
+  'with what is to be sent';
+comment on column maas.webhook_secrets.expires_at is 'Of the one before a rotation';
+create index idx_webhook_secrets_endpoint on maas.webhook_secrets (endpoint_id);
+create index idx_webhook_secrets_user on maas.webhook_secrets (user_id) where user_id is not null;
+
+create table maas.webhook_deliveries (
+  id uuid primary key default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  endpoint_id uuid not null,
+  user_id uuid,
+  key uuid not null,
+  type varchar(30) not null,
+  data jsonb not null,
+  created_at timestamptz not null default clock_timestamp(),
+  state varchar(10) not null default 'waiting' check (state in ('waiting', 'delivered', 'failed')),
+  attempts int not null default 0,
+  next_at timestamptz not null default clock_timestamp(),
+  claimed_until timestamptz,
+  changed_at timestamptz not null default clock_timestamp(),
+  status smallint,
+  error text
+);
+comment on table maas.webhook_deliveries is
+  'One event for one endpoint, written in the transaction that makes it true; ids alone, texts are read when it is '
+  'sent. No foreign key: a run must not wait for an endpoint that is being deleted';
+comment on column maas.webhook_deliveries.id is 'The webhook-id, the same in all attempts';
+comment on column maas.webhook_deliveries.user_id is 'The user of the event; null for user.erased';
+comment on column maas.webhook_deliveries.key is
+  'Deliveries of one key, such as a run, arrive at an endpoint one after another, by seq';
+comment on column maas.webhook_deliveries.claimed_until is 'A process is sending it; after this time it has died';
+comment on column maas.webhook_deliveries.status is 'What the endpoint answered last; null: nothing';
+create index idx_webhook_deliveries_waiting on maas.webhook_deliveries (endpoint_id, next_at, seq)
+  where state = 'waiting';
+create index idx_webhook_deliveries_key on maas.webhook_deliveries (endpoint_id, key, seq) where state = 'waiting';
+create index idx_webhook_deliveries_claimed on maas.webhook_deliveries (endpoint_id) where claimed_until is not null;
+create index idx_webhook_deliveries_endpoint on maas.webhook_deliveries (endpoint_id, created_at desc, id desc);
+create index idx_webhook_deliveries_user on maas.webhook_deliveries (user_id) where user_id is not null;
+create index idx_webhook_deliveries_changed on maas.webhook_deliveries (changed_at);
