@@ -2811,7 +2811,7 @@ class ClaimDeliveriesRow(TypedDict):
     secrets: list[str] | Any
     body: Any
 
-claim_deliveries: Query[ClaimDeliveriesRow, pg.int4, pg.int4, pg.interval]
+claim_deliveries: Query[ClaimDeliveriesRow, pg.text, pg.int4, pg.int4, pg.int4, pg.interval]
 
 finish_deliveries: Value[int, Never, pg.jsonb]
 

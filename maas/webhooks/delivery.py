@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -37,6 +39,7 @@ PURGE_INTERVAL_S = 600.0
 EXIT_TIMEOUT_S = 2.0
 MAX_REPLY_BYTES = 65_536  # of its headers; the body is not read
 USER_AGENT = "MaaS-Webhooks/1"
+HOST = socket.gethostname()
 log = structlog.get_logger()
 
 
@@ -88,8 +91,10 @@ class Sender:
     async def _claim(self, sending: dict[asyncio.Task[dict[str, Any]], Delivery]) -> list[Delivery]:
         slow = sum(one.is_slow for one in sending.values())
         places = PLACES - len(sending)
-        rows = (
-            await self._db.rows(queries.claim_deliveries, places, max(SLOW_PLACES - slow, 0), LEASE) if places else []
+        if not places:
+            return []
+        rows = await self._db.rows(
+            queries.claim_deliveries, HOST, os.getpid(), places, max(SLOW_PLACES - slow, 0), LEASE
         )
         return [
             Delivery(str(row["id"]), row["attempt"], row["is_slow"], row["url"], row["secrets"], row["body"])

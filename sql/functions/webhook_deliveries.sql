@@ -1,7 +1,7 @@
 -- Webhooks: sending what was recorded, by a background task of the orchestrators.
 --
 -- maas_claim_deliveries gives a process what it may send now, one process at a time, so that shares are exact;
--- maas_finish_deliveries says what came of it. A delivery whose process has died is due again when its claim ends.
+-- maas_finish_deliveries says what came of it. A delivery whose process has died is due at once, or when its claim ends.
 
 create or replace function maas.maas_delivery_texts(p_delivery maas.webhook_deliveries) returns jsonb
 language sql stable as $$
@@ -30,7 +30,8 @@ $$;
 comment on function maas.maas_delivery_texts is
   'What was said in what an event is about, as far as it is still there: it may have been forgotten meanwhile';
 
-create or replace function maas.maas_claim_deliveries(p_places int, p_slow_places int, p_lease interval)
+create or replace function maas.maas_claim_deliveries(
+  p_host text, p_pid int, p_places int, p_slow_places int, p_lease interval)
 returns table (id uuid, endpoint_id uuid, attempt int, is_slow boolean, url text, secrets text[], body jsonb)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
@@ -42,13 +43,16 @@ begin
     return;
   end if;
   now_at := clock_timestamp();
+  update maas.webhook_deliveries d set claimed_until = null, next_at = now_at
+  where d.claimed_until > now_at and not exists (
+    select from maas.v_engines e where e.is_alive and e.host || ' ' || e.pid = d.claimed_by);
   return query with busy as materialized (
     select d.endpoint_id, e.user_id, count(*)::int as held
     from maas.webhook_deliveries d join maas.webhook_endpoints e on e.id = d.endpoint_id
     where d.claimed_until > now_at group by d.endpoint_id, e.user_id
   ), open as materialized (
     select e.id, e.user_id, e.is_slow,
-      case when e.is_slow then 1 else 4 end
+      case when e.is_slow then 1 when e.user_id is null then 16 else 4 end
         - coalesce((select b.held from busy b where b.endpoint_id = e.id), 0) as room,
       case when e.user_id is null then p_places
         else 8 - coalesce((select sum(b.held)::int from busy b where b.user_id = e.user_id), 0) end as user_room
@@ -74,7 +78,7 @@ begin
     order by c.turn, c.next_at limit p_places
   ), claimed as (
     update maas.webhook_deliveries d set attempts = d.attempts + 1, claimed_until = now_at + p_lease,
-      next_at = now_at + p_lease
+      claimed_by = p_host || ' ' || p_pid, next_at = now_at + p_lease
     from chosen c where d.id = c.delivery and d.state = 'waiting' returning d as one
   )
   select (c.one).id, e.id, (c.one).attempts, e.is_slow, e.url,
@@ -88,8 +92,9 @@ begin
 end
 $$;
 comment on function maas.maas_claim_deliveries is
-  'What may be sent now, at most p_places, p_slow_places of them to slow endpoints: four of an endpoint, one of a slow '
-  'one, eight of a user, and of a key the first. Nothing while another process claims';
+  'What may be sent now, at most p_places, p_slow_places of them to slow endpoints: four of a user''s endpoint, '
+  '16 of an operator''s, one of a slow one, eight of a user, and of a key the first. '
+  'Nothing while another process claims';
 
 create or replace function maas.maas_finish_deliveries(p_results jsonb) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

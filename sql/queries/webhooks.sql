@@ -35,8 +35,8 @@ order by created_at desc, id desc limit $5;
 -- name: has_webhooks
 select exists (select from maas.webhook_endpoints) or exists (select from maas.webhook_deliveries);
 
--- name: claim_deliveries  -- $1 places, $2 places for slow endpoints, $3 lease
-select id, attempt, is_slow, url, secrets, body from maas.maas_claim_deliveries($1, $2, $3);
+-- name: claim_deliveries  -- $1 host, $2 pid, $3 places, $4 places for slow endpoints, $5 lease
+select id, attempt, is_slow, url, secrets, body from maas.maas_claim_deliveries($1, $2, $3, $4, $5);
 
 -- name: finish_deliveries  -- $1 [{id, attempt, status, error, is_slow, wait}]
 select maas.maas_finish_deliveries($1);

@@ -56,6 +56,7 @@ create table maas.webhook_deliveries (
   attempts int not null default 0,
   next_at timestamptz not null default clock_timestamp(),
   claimed_until timestamptz,
+  claimed_by text,
   changed_at timestamptz not null default clock_timestamp(),
   status smallint,
   error text
@@ -67,7 +68,9 @@ comment on column maas.webhook_deliveries.id is 'The webhook-id, the same in all
 comment on column maas.webhook_deliveries.user_id is 'The user of the event; null for user.erased';
 comment on column maas.webhook_deliveries.key is
   'Deliveries of one key, such as a run, arrive at an endpoint one after another, by seq';
-comment on column maas.webhook_deliveries.claimed_until is 'A process is sending it; after this time it has died';
+comment on column maas.webhook_deliveries.claimed_until is 'A process is sending it; after this time it has died or hangs';
+comment on column maas.webhook_deliveries.claimed_by is
+  'Host and pid of that process: what it was sending is due at once when its orchestrator is gone from engines';
 comment on column maas.webhook_deliveries.status is 'What the endpoint answered last; null: nothing';
 create index idx_webhook_deliveries_waiting on maas.webhook_deliveries (endpoint_id, next_at, seq)
   where state = 'waiting';

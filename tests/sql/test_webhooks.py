@@ -35,7 +35,9 @@ def recorded(connection: Connection, endpoint: UUID) -> list[str]:
 
 
 def claim(connection: Connection, places: int = 64, slow: int = 32) -> list[DictRow]:
-    return connection.execute("select * from maas_claim_deliveries(%s, %s, '30 s')", (places, slow)).fetchall()
+    return connection.execute(
+        "select * from maas_claim_deliveries('test', 1, %s, %s, '30 s')", (places, slow)
+    ).fetchall()
 
 
 def finish(connection: Connection, claimed: DictRow, status: int | None = 200, **more: Any) -> None:
@@ -268,6 +270,14 @@ def test_a_hanging_endpoint_takes_no_place_of_others(connection: Connection) -> 
     ], "the report of a process that lost its claim counts for nothing"
 
 
+def test_what_a_dead_process_was_sending_is_due_at_once(connection: Connection) -> None:
+    create(connection)
+    answer(connection)
+    assert [row["attempt"] for row in claim(connection)] == [1] and claim(connection) == []
+    connection.execute("update engines set pid = 2")
+    assert [row["attempt"] for row in claim(connection)] == [2]
+
+
 def test_two_processes_do_not_claim_the_same(connection: Connection, database: str) -> None:
     create(connection)
     answer(connection)
@@ -344,7 +354,9 @@ def test_who_may_what(connection: Connection, role: str) -> None:
     seen = {"authenticated": [ANN], "maas_server": [ANN, BEN], "maas_worker": [ANN, BEN]}
     assert reach("select user_id from webhook_endpoints order by 1") == seen.get(role)
     assert reach("select value from webhook_secrets") is None
-    assert (reach("select secrets from maas_claim_deliveries(1, 1, '1 s')") is not None) == (role == "maas_worker")
+    assert (reach("select secrets from maas_claim_deliveries('test', 1, 1, 1, '1 s')") is not None) == (
+        role == "maas_worker"
+    )
     is_writer = role in ("maas_ops", "maas_server")
     assert (reach(f"select maas_create_webhook('{ANN}', '{URL}')") is not None) == is_writer
     assert (reach(f"select maas_replay_webhook('{ANN}')") is not None) == is_writer
