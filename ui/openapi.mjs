@@ -6,9 +6,8 @@ import { writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import openapiTS, { astToString } from "openapi-typescript";
 
-const PAGE_TAGS = "runs conversations attachments actions assistants memories facts knowledge users admin caller".split(
-  " ",
-);
+const PAGE_TAGS =
+  "runs conversations attachments actions assistants memories facts knowledge webhooks users admin caller".split(" ");
 const [file, ...tags] = process.argv.slice(2);
 const TAGS = tags.length ? tags : PAGE_TAGS;
 const METHODS = ["get", "post", "put", "patch", "delete"];

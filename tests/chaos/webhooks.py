@@ -1,6 +1,7 @@
 """Webhooks under kill -9: an orchestrator is killed every second, and the receiver fails half the time.
 
-A second endpoint never answers. Pauses between attempts are cut short, so that three days pass in minutes.
+A second endpoint never answers; a third, which gets the events of one user, always does. Pauses between attempts are
+cut short, so that three days pass in minutes.
 
 `python -m tests.chaos.webhooks [--events N] [--out FILE.json]`; the exit status is 1 when an event was lost.
 """
@@ -61,25 +62,25 @@ class WebhookVerdict:
 
 
 class Receiver:
-    """Refuses every other delivery by chance, and keeps a journal; `/hang` never answers."""
+    """Refuses every other delivery to `/hook` by chance, and keeps a journal; `/hang` never answers."""
 
     def __init__(self, seed: int) -> None:
         self.journal: list[tuple[UUID, str, UUID | None, bool, float]] = []
         self.unverified = 0
-        self.secret = ""
+        self.secrets: dict[str, str] = {}  # by path
         self._random = random.Random(seed)
         self._writing = threading.Lock()
 
-    def take(self, headers: dict[str, str], body: bytes) -> int:
+    def take(self, path: str, headers: dict[str, str], body: bytes) -> int:
         """Return the status."""
         try:
-            event = Webhook(self.secret).verify(body, headers)
+            event = Webhook(self.secrets[path]).verify(body, headers)
         except WebhookVerificationError:
             self.unverified += 1
             return 400
         run = event["data"].get("run_id")
         with self._writing:
-            is_taken = self._random.random() < 0.5
+            is_taken = path == "/quiet" or self._random.random() < 0.5
             name = UUID({key.lower(): value for key, value in headers.items()}["webhook-id"])
             self.journal.append((name, event["type"], UUID(run) if run else None, is_taken, time.time()))
         return 204 if is_taken else 500
@@ -91,11 +92,14 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
+                length = int(self.headers["content-length"])
+                body = self.rfile.read(length)
+                if len(body) < length:
+                    return  # the sender was killed
                 if self.path == "/hang":
                     time.sleep(HANG_S)
-                status = receiver.take(dict(self.headers), body) if self.path == "/hook" else 204
-                self.send_response(status)
+                    return
+                self.send_response(receiver.take(self.path, dict(self.headers), body))
                 self.end_headers()
 
             def log_message(self, format: str, *args: Any) -> None:
@@ -120,7 +124,8 @@ def hold_webhook_trial(stack: Stack, events: int, orchestrators: int = 2, interv
         receiver.listening() as url,
     ):
         connection.execute(statements()["hook_tables"].encode())
-        endpoint, receiver.secret = _create(connection, f"{url}/hook")
+        endpoint, receiver.secrets["/hook"] = _create(connection, f"{url}/hook")
+        quiet, receiver.secrets["/quiet"] = _create(connection, f"{url}/quiet", UUID(int=1))
         hanging, _ = _create(connection, f"{url}/hang")
         processes = [stack.start_orchestrator(**SETTINGS) for _ in range(orchestrators)]
         runs = events // EVENTS_OF_A_RUN
@@ -145,16 +150,16 @@ def hold_webhook_trial(stack: Stack, events: int, orchestrators: int = 2, interv
         with connection.cursor().copy("copy chaos_hooks from stdin") as copy:
             for row in receiver.journal:
                 copy.write_row(row)
-        rows = connection.execute(statements()["hooks_verdict"].encode(), (endpoint,)).fetchall()
-        figures = connection.execute(statements()["hooks_figures"].encode(), (hanging, endpoint)).fetchone()
+        rows = connection.execute(statements()["hooks_verdict"].encode(), (endpoint, endpoint)).fetchall()
+        figures = connection.execute(statements()["hooks_figures"].encode(), (hanging, quiet, endpoint)).fetchone()
         assert figures is not None
         offences = {row["name"]: int(row["found"]) for row in rows} | {"signatures that are wrong": receiver.unverified}
         found = {name: int(value or 0) for name, value in figures.items()}
         return WebhookVerdict(offences, found, kills, round(seconds, 1))
 
 
-def _create(connection: psycopg.Connection[DictRow], url: str) -> tuple[UUID, str]:
-    row = connection.execute("select * from maas_create_webhook(null, %s)", (url,)).fetchone()
+def _create(connection: psycopg.Connection[DictRow], url: str, user: UUID | None = None) -> tuple[UUID, str]:
+    row = connection.execute("select * from maas_create_webhook(%s, %s)", (user, url)).fetchone()
     assert row is not None
     return row["id"], row["secret"]
 

@@ -16,6 +16,7 @@ import { ProfilePage } from "./pages/profile";
 import { RunPage } from "./pages/run";
 import { Sidebar } from "./pages/sidebar";
 import { SignInPage } from "./pages/sign_in";
+import { WebhooksPage } from "./pages/webhooks";
 import { Boundary } from "./parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { askToLeave } from "./parts/unsaved";
@@ -148,6 +149,7 @@ function Frame() {
                 <Route path="/runs/:id" component={RunPage} />
                 <Route path="/memory/:page?" component={MemoryPage} />
                 <Route path="/profile" component={ProfilePage} />
+                <Route path="/webhooks" component={WebhooksPage} />
                 <Route path="/admin/*?">
                   <Suspense fallback={<Skeleton lines={6} />}>
                     <AdminPage />

@@ -28,7 +28,7 @@ const BUILT: Record<string, string[]> = {
   "action.": ["pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"].concat(
     ["read", "write", "dangerous"], // effects
   ),
-  "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "audit"].concat(
+  "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "audit"].concat(
     ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
   "admin.by.": ["day", "user", "assistant", "model"],
@@ -62,6 +62,14 @@ const BUILT: Record<string, string[]> = {
     "archivist",
   ]),
   "step.": ["pending", "running", "done", "failed", "in_doubt", "skipped"],
+  "webhooks.column.": ["event", "when", "state", "attempts", "answer"],
+  "webhooks.delivery.": ["waiting", "delivered", "failed"],
+  "webhooks.on.": ["run.completed", "run.failed", "run.approval_required", "memory.added", "memory.forgotten"].concat([
+    "fact.changed",
+    "task.progress",
+    "user.erased",
+  ]),
+  "webhooks.state.": ["enabled", "asked", "gone", "failing", "queue_full"],
 };
 
 afterEach(() => chooseLanguage(null));

@@ -21,6 +21,7 @@ import { RunsPage } from "./runs";
 import { SpendingPage } from "./spending";
 import { UserPage } from "./user";
 import { UsersPage } from "./users";
+import { AdminWebhooksPage } from "./webhooks";
 
 export default function AdminPage() {
   const { isAdmin } = useUser();
@@ -59,6 +60,7 @@ export default function AdminPage() {
         <Route path="/admin/memories" component={MemoriesPage} />
         <Route path="/admin/users" component={UsersPage} />
         <Route path="/admin/keys" component={KeysPage} />
+        <Route path="/admin/webhooks" component={AdminWebhooksPage} />
         <Route path="/admin/audit" component={AuditPage} />
         <Route>
           <Empty>{say("app.notFound")}</Empty>

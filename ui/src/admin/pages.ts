@@ -10,6 +10,7 @@ export const PAGES = [
   "documents",
   "inventory",
   "keys",
+  "webhooks",
   "audit",
 ] as const;
 

@@ -17,7 +17,8 @@ type ListKind =
   | "keys"
   | "documents"
   | "dialogue"
-  | "audit";
+  | "audit"
+  | "webhooks";
 
 export const keys = {
   list: (kind: ListKind, path: string, query?: object) => [kind, path, query] as const,

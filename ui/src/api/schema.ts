@@ -136,6 +136,24 @@ export interface paths {
   "/v1/users/{id}": {
     delete: operations["delete_user"];
   };
+  "/v1/webhooks": {
+    get: operations["get_webhooks"];
+    post: operations["post_webhook"];
+  };
+  "/v1/webhooks/{id}": {
+    get: operations["get_webhook"];
+    delete: operations["delete_webhook"];
+    patch: operations["patch_webhook"];
+  };
+  "/v1/webhooks/{id}/rotate": {
+    post: operations["post_rotate"];
+  };
+  "/v1/webhooks/{id}/deliveries": {
+    get: operations["get_deliveries"];
+  };
+  "/v1/webhooks/{id}/replay": {
+    post: operations["post_replay"];
+  };
   "/v1/assistants": {
     get: operations["get_assistants"];
   };
@@ -205,6 +223,10 @@ export interface paths {
   };
   "/v1/admin/knowledge/{document}": {
     delete: operations["delete_shared_document"];
+  };
+  "/v1/admin/webhooks": {
+    get: operations["get_shared_webhooks"];
+    post: operations["post_shared_webhook"];
   };
   "/v1/admin/audit": {
     get: operations["get_admin_audit"];
@@ -537,6 +559,20 @@ export interface components {
       id: string;
       key: string;
     };
+    CreatedWebhook: {
+      id: string;
+      user_id: string | null;
+      url: string;
+      events: (("run.completed" | "run.failed" | "run.approval_required" | "memory.added" | "memory.forgotten" | "fact.changed" | "task.progress") | "user.erased")[];
+      texts: boolean;
+      /** @enum {string} */
+      state: "enabled" | "asked" | "gone" | "failing" | "queue_full";
+      waiting: number;
+      failing_since: string | null;
+      paused_until: string | null;
+      created_at: string;
+      secret: string;
+    };
     DayFigures: {
       requests: number;
       completed: number;
@@ -546,6 +582,9 @@ export interface components {
       tokens: number;
       dollars: number;
       day: string;
+    };
+    DeliveryReplay: {
+      delivery_id?: string | null;
     };
     DocumentPage: {
       results: components["schemas"]["DocumentState"][];
@@ -882,6 +921,14 @@ export interface components {
       } | null;
       marks?: boolean | null;
     };
+    NewSecret: {
+      secret: string;
+    };
+    NewSharedWebhook: {
+      url: string;
+      events?: (("run.completed" | "run.failed" | "run.approval_required" | "memory.added" | "memory.forgotten" | "fact.changed" | "task.progress") | "user.erased")[] | null;
+      texts?: boolean;
+    };
     NewSpecs: {
       specs: {
         [key: string]: string;
@@ -894,6 +941,12 @@ export interface components {
     };
     NewUser: {
       external_id: string;
+    };
+    NewWebhook: {
+      user_id: string;
+      url: string;
+      events?: ("run.completed" | "run.failed" | "run.approval_required" | "memory.added" | "memory.forgotten" | "fact.changed" | "task.progress")[] | null;
+      texts?: boolean;
     };
     OpenedConversation: {
       id: string;
@@ -1030,6 +1083,9 @@ export interface components {
       created_at: string;
       answer: string;
     };
+    Replayed: {
+      deliveries: number;
+    };
     ResetLink: {
       url_path: string;
     };
@@ -1156,6 +1212,9 @@ export interface components {
       limit?: number;
       summaries?: boolean;
       facts?: boolean;
+    };
+    SecretRotation: {
+      hours?: number;
     };
     Source: {
       id: string;
@@ -1369,6 +1428,47 @@ export interface components {
       users: number;
       errors: number;
       dollars: number;
+    };
+    Webhook: {
+      id: string;
+      user_id: string | null;
+      url: string;
+      events: (("run.completed" | "run.failed" | "run.approval_required" | "memory.added" | "memory.forgotten" | "fact.changed" | "task.progress") | "user.erased")[];
+      texts: boolean;
+      /** @enum {string} */
+      state: "enabled" | "asked" | "gone" | "failing" | "queue_full";
+      waiting: number;
+      failing_since: string | null;
+      paused_until: string | null;
+      created_at: string;
+    };
+    WebhookChange: {
+      url?: string | null;
+      events?: (("run.completed" | "run.failed" | "run.approval_required" | "memory.added" | "memory.forgotten" | "fact.changed" | "task.progress") | "user.erased")[] | null;
+      texts?: boolean | null;
+      enabled?: boolean | null;
+    };
+    WebhookDelivery: {
+      id: string;
+      type: ("run.completed" | "run.failed" | "run.approval_required" | "memory.added" | "memory.forgotten" | "fact.changed" | "task.progress") | "user.erased";
+      data: {
+        [key: string]: unknown;
+      };
+      /** @enum {string} */
+      state: "waiting" | "delivered" | "failed";
+      attempts: number;
+      status: number | null;
+      error: string | null;
+      created_at: string;
+      changed_at: string;
+      next_at: string | null;
+    };
+    WebhookDeliveryPage: {
+      results: components["schemas"]["WebhookDelivery"][];
+      next: string | null;
+    };
+    WebhookList: {
+      results: components["schemas"]["Webhook"][];
     };
   };
   responses: never;
@@ -2237,6 +2337,135 @@ export interface operations {
       };
     };
   };
+  get_webhooks: {
+    parameters: {
+      query?: {
+        user_id?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["WebhookList"];
+        };
+      };
+    };
+  };
+  post_webhook: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewWebhook"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedWebhook"];
+        };
+      };
+    };
+  };
+  get_webhook: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Webhook"];
+        };
+      };
+    };
+  };
+  delete_webhook: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {
+      };
+    };
+  };
+  patch_webhook: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["WebhookChange"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Webhook"];
+        };
+      };
+    };
+  };
+  post_rotate: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["SecretRotation"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["NewSecret"];
+        };
+      };
+    };
+  };
+  get_deliveries: {
+    parameters: {
+      query?: {
+        state?: "waiting" | "delivered" | "failed";
+        before?: string;
+        limit?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["WebhookDeliveryPage"];
+        };
+      };
+    };
+  };
+  post_replay: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["DeliveryReplay"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Replayed"];
+        };
+      };
+    };
+  };
   get_assistants: {
     responses: {
       200: {
@@ -2600,6 +2829,29 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["DocumentRemoved"];
+        };
+      };
+    };
+  };
+  get_shared_webhooks: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["WebhookList"];
+        };
+      };
+    };
+  };
+  post_shared_webhook: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewSharedWebhook"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedWebhook"];
         };
       };
     };

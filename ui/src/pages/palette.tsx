@@ -43,6 +43,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ["/history", say("nav.history")],
       ["/memory", say("nav.memory")],
       ["/profile", say("nav.profile")],
+      ["/webhooks", say("webhooks.title")],
     ];
     if (isAdmin) {
       for (const page of PAGES) pages.push([placeOfPage(page), `${say("nav.admin")}: ${say(`admin.${page}`)}`]);

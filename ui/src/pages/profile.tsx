@@ -2,6 +2,7 @@
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 
 import { get, put } from "../api/http";
 import { keys } from "../api/keys";
@@ -54,6 +55,9 @@ export function ProfilePage() {
             {preferences.data && <Wishes found={preferences.data.preferences} />}
             <Look />
             {spending.data && <Spent spending={spending.data} />}
+            <Link href="/webhooks" className="button self-start">
+              {say("webhooks.title")}
+            </Link>
             {user.config.auth !== "none" && (
               <section className="flex flex-col gap-4">
                 <h2 className="text-lead font-semibold">{say("profile.account")}</h2>
