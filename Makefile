@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 benches := $(addprefix bench-,engine recall state absence answers stages ablation scale memory year models events access tools passthrough ads telegram web knowledge neighbours)
-.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads emulate fuzz strangers bench $(benches) \
+.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram chaos-webhooks demo-ads emulate fuzz strangers bench $(benches) \
 	docs mutants lock clean model-server ui wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -48,8 +48,8 @@ check: .venv/dev model-server ## Check lint, formatting, types, the direction of
 
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json $(named)
-chaos-tasks chaos-telegram: chaos-%: .venv/dev ## Kill processes while tasks are executed, or people write in Telegram: [TASKS=N] [CHATS=N]
-	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(if $(TASKS),--tasks $(TASKS)) $(if $(CHATS),--chats $(CHATS))
+chaos-tasks chaos-telegram chaos-webhooks: chaos-%: .venv/dev ## Kill processes while tasks are executed, people write in Telegram, or events are sent: [TASKS=N] [CHATS=N] [EVENTS=N]
+	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(if $(TASKS),--tasks $(TASKS)) $(if $(CHATS),--chats $(CHATS)) $(if $(EVENTS),--events $(EVENTS))
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
 	@.venv/bin/python -m tests.demo
 emulate: .venv/dev ## Play the scenarios of learning_agent/emulator: [MODEL=P:M] [JUDGE=P:M] [RECORD=FILE] [REPLAY=FILE] [ONLY=NAMES]

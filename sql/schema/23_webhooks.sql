@@ -70,7 +70,7 @@ comment on column maas.webhook_deliveries.key is
   'Deliveries of one key, such as a run, arrive at an endpoint one after another, by seq';
 comment on column maas.webhook_deliveries.claimed_until is 'A process is sending it; after this time it has died or hangs';
 comment on column maas.webhook_deliveries.claimed_by is
-  'Host and pid of that process: what it was sending is due at once when its orchestrator is gone from engines';
+  'Host and pid of that process: what it was sending is due at once when engines has it no more';
 comment on column maas.webhook_deliveries.status is 'What the endpoint answered last; null: nothing';
 create index idx_webhook_deliveries_waiting on maas.webhook_deliveries (endpoint_id, next_at, seq)
   where state = 'waiting';

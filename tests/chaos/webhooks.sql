@@ -1,7 +1,8 @@
 -- What SQL says about webhooks whose senders were killed, and whose receiver fails half the time.
 
 -- name: hook_tables
-create table chaos_hooks (id uuid not null, type text not null, run_id uuid, is_taken boolean not null, at float8 not null);
+create table chaos_hooks (
+  id uuid not null, type text not null, run_id uuid, is_taken boolean not null, at float8 not null);
 
 -- name: insert_hook_runs  -- runs, users
 insert into pipeline_runs (user_id, user_query)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import secrets
+import threading
 import time
 from collections.abc import Iterator
+from http.server import HTTPServer
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -48,6 +52,30 @@ def test_the_package_of_the_standard_verifies_what_we_sign(text: str) -> None:
     ):
         with pytest.raises(WebhookVerificationError):
             Webhook(one).verify(sent, changed, json_parse=False)
+
+
+def test_the_receiver_of_the_documents(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It takes what is signed, prints an event that arrives twice once, and refuses another signature."""
+    page = (Path(__file__).parents[2] / "docs/webhooks.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    parts: dict[str, Any] = {"__name__": "receiver"}
+    exec(compile(code, "docs/webhooks.md", "exec"), parts)
+    monkeypatch.setenv("MAAS_WEBHOOK_SECRET", own := secret())
+    with HTTPServer(("127.0.0.1", 0), parts["Receiver"]) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        body = b'{"type": "run.failed", "data": {"run_id": "1"}}'
+        statuses = [
+            httpx2.post(
+                f"http://127.0.0.1:{server.server_port}/",
+                content=body,
+                headers=sign([key], "msg_1", int(time.time()), body),
+                trust_env=False,
+            ).status_code
+            for key in (own, own, secret())
+        ]
+        server.shutdown()
+    assert statuses == [204, 204, 400]
+    assert capsys.readouterr().out == "run.failed {'run_id': '1'}\n"
 
 
 @pytest.mark.parametrize("address", PRIVATE)

@@ -86,7 +86,7 @@ test("an operator's webhook gets events of all users, and hears of those who are
 
 test("why it is disabled and what waits are said; it is enabled again", async () => {
   show(USER);
-  expect(await screen.findByText("disabled: the address answered that it is gone")).toBeTruthy();
+  expect(await screen.findByText("disabled: the address answered that it no longer exists")).toBeTruthy();
   expect(screen.getByText("2 events wait")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Enable" }));
   await vi.waitFor(() => expect(sent()).toEqual([["PATCH", "/v1/webhooks/hook", { enabled: true }]]));
