@@ -1,7 +1,8 @@
 -- Webhooks: sending what was recorded, by a background task of the orchestrators.
 --
 -- maas_claim_deliveries gives a process what it may send now, one process at a time, so that shares are exact;
--- maas_finish_deliveries says what came of it. A delivery whose process has died is due at once, or when its claim ends.
+-- maas_finish_deliveries says what came of it. A delivery whose process has died is due at once, or when its claim
+-- ends.
 
 create or replace function maas.maas_delivery_texts(p_delivery maas.webhook_deliveries) returns jsonb
 language sql stable as $$

@@ -68,7 +68,8 @@ comment on column maas.webhook_deliveries.id is 'The webhook-id, the same in all
 comment on column maas.webhook_deliveries.user_id is 'The user of the event; null for user.erased';
 comment on column maas.webhook_deliveries.key is
   'Deliveries of one key, such as a run, arrive at an endpoint one after another, by seq';
-comment on column maas.webhook_deliveries.claimed_until is 'A process is sending it; after this time it has died or hangs';
+comment on column maas.webhook_deliveries.claimed_until is
+  'A process is sending it; after this time it has died or hangs';
 comment on column maas.webhook_deliveries.claimed_by is
   'Host and pid of that process: what it was sending is due at once when engines has it no more';
 comment on column maas.webhook_deliveries.status is 'What the endpoint answered last; null: nothing';
