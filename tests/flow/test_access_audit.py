@@ -32,6 +32,7 @@ OF_NOBODY = {  # these show and change what is no user's, or write what they cha
     "/v1/admin/metrics",
     "/v1/admin/spending",  # by user it leaves a row: test_admin.py
     "/v1/admin/inventory",
+    "/v1/admin/webhooks",
     "/v1/admin/prompts",
     "/v1/admin/prompts/{role}",
     "/v1/admin/prompts/{role}/history",

@@ -79,6 +79,7 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
     response = {"model": "mentor", "user": str(user), "input": words, "background": True}
     response_id = post("/v1/responses", json=response)["id"].removeprefix("resp_")
+    webhook = post("/v1/webhooks", json=whose | {"url": f"https://hooks.example/{secret}"})["id"]
     action = stack.rows(ACTION, run, secret)[0]["id"]
     return {
         "run": run,
@@ -90,4 +91,5 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
         "user": user,
         "document": UUID(document),
         "response": UUID(response_id),
+        "webhook": UUID(webhook),
     }

@@ -31,6 +31,8 @@ TELLING = {
     "get_facts",
     "get_export",
     "get_trace",
+    "get_webhook",
+    "get_webhooks",
     *ASKING,
 }
 PAGED = {"get_runs", "get_memories"}  # a page of the newest, which may be younger than the owner's word
