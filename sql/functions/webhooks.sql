@@ -9,19 +9,28 @@ create or replace function maas.maas_webhook_events() returns text[] language sq
 $$;
 comment on function maas.maas_webhook_events is 'The types of all events';
 
+create or replace function maas.maas_webhooks_of(p_user uuid) returns setof maas.webhook_endpoints
+language sql stable as $$
+  -- an index scan each: what calls this may have bitmaps turned off
+  select e.* from maas.webhook_endpoints e where e.user_id = p_user and e.disabled_at is null
+  union all
+  select e.* from maas.webhook_endpoints e where e.user_id is null and e.disabled_at is null
+$$;
+comment on function maas.maas_webhooks_of is
+  'The enabled endpoints for events of a user: those of the user and of operators';
+
 create or replace function maas.maas_emit(p_type text, p_user uuid, p_key uuid, p_data jsonb)
 returns void language plpgsql as $$
 begin
   insert into maas.webhook_deliveries (endpoint_id, user_id, key, type, data)
   select e.id, case when p_type <> 'user.erased' then p_user end, p_key, p_type, p_data
-  from maas.webhook_endpoints e
-  where (e.user_id = p_user or e.user_id is null) and e.disabled_at is null and p_type = any(e.events);
+  from maas.maas_webhooks_of(p_user) e where p_type = any(e.events);
   if found and random() < 0.02 then  -- counting takes long, so an endpoint may exceed its limit a little
     update maas.webhook_endpoints w set disabled_at = clock_timestamp(), disabled_because = 'queue_full'
     where w.id in (
-      select e.id from maas.webhook_endpoints e
-      where (e.user_id = p_user or e.user_id is null) and e.disabled_at is null
-        and maas.maas_waits_too_much(e.id, e.user_id)
+      select l.id from maas.webhook_endpoints l
+      where l.id = any(array(
+        select e.id from maas.maas_webhooks_of(p_user) e where maas.maas_waits_too_much(e.id, e.user_id)))
       for no key update skip locked);
   end if;
 end

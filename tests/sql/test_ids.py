@@ -64,6 +64,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_telegram_place": (ALL, "the reply is the channel's own; the action is shown, and decided by its user only"),
     "maas_telegram_take": (ALL, "updates as Telegram sends them"),
     "tell_approval": (ROW, "the user of the action"),
+    "maas_webhooks_of": (INSIDE, "maas_emit: endpoints of p_user, and those of operators"),
     "maas_emit": (INSIDE, "endpoints of p_user, and those of operators"),
     "maas_waits_too_much": (INSIDE, "maas_emit: counts what waits for the endpoint"),
     "maas_emit_memories": (INSIDE, "maas_write_records: the user of each summary"),

@@ -381,3 +381,20 @@ def test_without_an_endpoint_a_run_pays_nothing(connection: Connection) -> None:
     assert "maas_emit" not in values(connection, "select funcname from pg_stat_user_functions")
     written = "select relname from pg_stat_user_tables where relname like 'webhook%' and n_tup_ins + seq_tup_read > 0"
     assert values(connection, written) == []
+
+
+def test_an_event_reads_the_endpoints_of_its_user_alone(connection: Connection) -> None:
+    """However many there are of others, also where the planner may use no bitmaps."""
+    connection.execute(
+        """insert into webhook_endpoints (user_id, url, events)
+           select gen_random_uuid(), 'https://hooks.example/', '{run.completed}' from generate_series(1, 5000)"""
+    )
+    connection.execute("analyze webhook_endpoints")
+    create(connection), create(connection, None)
+    connection.execute("select pg_stat_reset()")
+    answer(connection)
+    connection.execute("select pg_stat_force_next_flush()")
+    read = "select idx_tup_fetch + seq_tup_read from pg_stat_user_tables where relname = 'webhook_endpoints'"
+    (rows,) = values(connection, read)
+    assert isinstance(rows, int) and rows <= 20
+    assert values(connection, "select count(*) from webhook_deliveries") == [4]
