@@ -21,7 +21,7 @@ from maas.accounts import LINK_HOURS, offer_admin_code
 from maas.http.app import LazyMount, MountedApp, create_app
 from maas.http.auth import open_authenticator
 from maas.http.connection import limited_protocol
-from maas.http.shares import LONG_POOL_SIZE
+from maas.http.shares import LONG_POOL_SIZE, MAX_EXPORTS
 from maas.memory.embeddings import open_query_embedder
 from maas.model_registry import open_embedder
 from maas.settings import Settings, load_settings
@@ -32,6 +32,7 @@ from shared.db import UNDEFINED_IN_SCHEMA, Database, open_database, wait_for_pos
 from shared.errors import MaasError
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
+from shared.replica import open_replica
 from shared.text import visible
 
 KEEP_ALIVE_S = 75  # an idle connection; clients give theirs up after 5 s, balancers after 60 s, so never at once
@@ -169,6 +170,27 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
                 idle_s=LONG_POOL_IDLE_S,
             )
         )
+        standby = settings.database.read_database_url
+        read_dsn = standby.get_secret_value() if standby is not None else None
+        reads = await stack.enter_async_context(
+            open_replica(
+                db,
+                read_dsn,
+                settings.database.pool_size,
+                "maas server reads",
+                statement_timeout=settings.database.statement_timeout,
+            )
+        )
+        long_reads = await stack.enter_async_context(
+            open_replica(
+                long_db,
+                read_dsn,
+                MAX_EXPORTS,
+                "maas server long reads",
+                statement_timeout=settings.database.statement_timeout,
+                idle_s=LONG_POOL_IDLE_S,
+            )
+        )
         embedder = open_embedder(settings)
         questions = await stack.enter_async_context(
             open_query_embedder(db, embedder, settings.embeddings.embedding_timeout)
@@ -176,7 +198,7 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
         authenticator = await stack.enter_async_context(open_authenticator(db, settings))
         if settings.access.auth == "local":
             await print_admin_code(db)
-        app = create_app(db, postgres.listen, settings, authenticator, questions, long_db)
+        app = create_app(db, postgres.listen, settings, authenticator, questions, long_db, reads, long_reads)
         app.router.routes.append(Route("/mcp", LazyMount(load_mcp), methods=["POST"]))
         return app, stack.pop_all()
 

@@ -2189,6 +2189,12 @@ class TryCommitRow(TypedDict):
 
 try_commit: Value[bool, TryCommitRow]
 
+class LogPositionRow(TypedDict):
+    is_standby: bool | Any
+    position: int | Any
+
+log_position: Query[LogPositionRow]
+
 class IsMigratedToRow(TypedDict):
     coalesce: bool | Any
 

@@ -347,7 +347,7 @@ async def open_database(
     name: str,
     *,
     min_size: int = 1,
-    kind: type[Database] = Database,
+    kind: Callable[[ConnectionPool, Callable[[float], Awaitable[ConnectionPool]]], Database] = Database,
     statement_timeout: float | None = None,
     idle_s: float = IDLE_LIFETIME_S,
 ) -> AsyncIterator[Database]:

@@ -244,10 +244,13 @@ def create_app(
     authenticator: Authenticator,
     query_embedder: QueryEmbedder | None = None,
     long_db: Database | None = None,
+    reads: Database | None = None,
+    long_reads: Database | None = None,
 ) -> Starlette:
     """Build the ASGI application over an open database; its lifespan listens on `listen_dsn`.
 
     `long_db` is another pool of the same database, for work on all data of a user; without it that is done in `db`.
+    `reads` and `long_reads` are for what changes nothing; without them it is done in `db` and `long_db`.
     """
 
     metrics = RequestMetrics()
@@ -259,7 +262,9 @@ def create_app(
         hasher, provider_calls = PasswordHasher(), ProviderCalls()
         app.state.maas = AppState(
             db,
+            reads or db,
             long_db or db,
+            long_reads or long_db or db,
             settings,
             authenticator,
             submissions,

@@ -57,7 +57,7 @@ async def post_attachment(request: Request) -> Response:
 async def get_attachment(request: Request) -> Response:
     """Return the description of an image."""
     attachment_id, user_id = _read_ids(request)
-    return json_response(Attachment(**await read_attachment(app_state(request).db, attachment_id, user_id)))
+    return json_response(Attachment(**await read_attachment(app_state(request).reads, attachment_id, user_id)))
 
 
 async def get_content(request: Request) -> Response:
@@ -65,7 +65,7 @@ async def get_content(request: Request) -> Response:
     attachment_id, user_id = _read_ids(request)
     state = app_state(request)
     await until_sent(request).enter_async_context(state.shares.image_downloads.hold(user_id))
-    row = await read_content(state.db, attachment_id, user_id)
+    row = await read_content(state.reads, attachment_id, user_id)
     etag = f'"{row["sha256"]}"'
     headers = {"etag": etag, "cache-control": "private, no-cache", "x-content-type-options": "nosniff"}
     if etag in (request.headers.get("if-none-match") or "").replace("W/", "").split(", "):

@@ -160,20 +160,20 @@ async def post_conversation(request: Request) -> Response:
 async def get_conversations(request: Request) -> Response:
     """List the conversations of a user, newest activity first."""
     user_id, limit = read_user(request), read_limit(request)
-    rows = await list_conversations(app_state(request).db, user_id, read_cursor(request), limit)
+    rows = await list_conversations(app_state(request).reads, user_id, read_cursor(request), limit)
     summaries = [ConversationSummary(**row) for row in rows]
     return json_response(ConversationPage(results=summaries, next=write_cursor(rows, limit, "updated_at")))
 
 
 async def get_assistants(request: Request) -> Response:
     """List the assistants that a request may name."""
-    rows = await app_state(request).db.rows(queries.assistants_to_choose, SOURCE)
+    rows = await app_state(request).reads.rows(queries.assistants_to_choose, SOURCE)
     return json_response(AssistantList(results=[AssistantChoice(**row) for row in rows]))
 
 
 async def get_conversation(request: Request) -> Response:
     """Return a conversation, and whether an answer in it is being processed."""
-    row = await read_conversation(app_state(request).db, read_id(request, "conversation"))
+    row = await read_conversation(app_state(request).reads, read_id(request, "conversation"))
     return json_response(Conversation(**row))
 
 
@@ -203,7 +203,7 @@ async def get_messages(request: Request) -> Response:
     conversation_id = read_id(request, "conversation")
     before, after = read_cursor(request), read_cursor(request, "after")
     around: UUID | None = read_parameter(request, "around", UUID)
-    db = app_state(request).db
+    db = app_state(request).reads
     place, earlier, later = before, limit, 0
     if around is not None:
         place = await find_message(db, conversation_id, around, roles)
@@ -289,7 +289,7 @@ async def get_actions(request: Request) -> Response:
     limit = read_limit(request)
     run_id: UUID | None = read_parameter(request, "run_id", UUID)
     rows = await list_actions(
-        app_state(request).db,
+        app_state(request).reads,
         user_id,
         status=read_parameter(request, "status", ActionStatus),
         conversation_id=read_parameter(request, "conversation_id", UUID),
@@ -304,7 +304,7 @@ async def get_actions(request: Request) -> Response:
 async def get_action(request: Request) -> Response:
     """Return the status of an action, and its result when it was executed."""
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    return json_response(_to_action(await read_action(app_state(request).db, read_id(request, "action"), user_id)))
+    return json_response(_to_action(await read_action(app_state(request).reads, read_id(request, "action"), user_id)))
 
 
 async def patch_action(request: Request) -> Response:

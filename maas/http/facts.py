@@ -105,7 +105,7 @@ async def get_facts(request: Request) -> Response:
     at = in_zone(state.settings.engine.zone, as_of)
     async with state.shares.reads.hold(user_id):
         found = await facts.list_facts(
-            state.db, user_id, limit, as_of=at, states=states, subject=about, before=read_cursor(request)
+            state.reads, user_id, limit, as_of=at, states=states, subject=about, before=read_cursor(request)
         )
     cursor = write_cursor([{"created_at": one.created_at, "id": one.id} for one in found], limit)
     return json_response(FactPage(results=[Fact.of(one) for one in found], next=cursor))

@@ -169,14 +169,14 @@ async def get_shared_documents(request: Request) -> Response:
 
 async def _list(request: Request, user_id: UUID | None) -> Response:
     limit = read_limit(request)
-    documents = await list_documents(app_state(request).db, user_id, limit, read_cursor(request))
+    documents = await list_documents(app_state(request).reads, user_id, limit, read_cursor(request))
     rows = [asdict(one) for one in documents]
     return json_response(DocumentPage(results=[DocumentState(**one) for one in rows], next=write_cursor(rows, limit)))
 
 
 async def get_document(request: Request) -> Response:
     """Return the state of a document of a user, or of one that is everybody's."""
-    document = await read_document(app_state(request).db, read_user(request), read_id(request, "document"))
+    document = await read_document(app_state(request).reads, read_user(request), read_id(request, "document"))
     return json_response(DocumentState(**asdict(document)))
 
 
@@ -190,7 +190,7 @@ async def get_passages(request: Request) -> Response:
     state, user_id = app_state(request), read_user(request)
     async with state.shares.reads.hold(user_id):
         found = await search_knowledge(
-            state.db, user_id, query, mode=mode, limit=limit, query_embedder=state.query_embedder
+            state.reads, user_id, query, mode=mode, limit=limit, query_embedder=state.query_embedder
         )
     results = [FoundPassage.model_validate(one, from_attributes=True) for one in found.passages]
     return json_response(PassageList(results=results, total=found.total))

@@ -77,27 +77,27 @@ async def post_search(request: Request) -> Response:
 
 
 async def _find(state: AppState, body: SearchQuery, filters: SearchFilter) -> list[Memory]:
-    evidence = await gather_evidence(state.db, body.user_id, body.query, filters, state.query_embedder)
-    hits = await search(state.db, body.user_id, body.query, limit=body.limit, filters=filters, evidence=evidence)
+    evidence = await gather_evidence(state.reads, body.user_id, body.query, filters, state.query_embedder)
+    hits = await search(state.reads, body.user_id, body.query, limit=body.limit, filters=filters, evidence=evidence)
     results = _with_summaries(hits) if body.summaries else [_from_hit(hit) for hit in hits]
     covered = {hit.record_id for hit in hits}
     best_coverage = max((hit.coverage for hit in hits), default=0.0)
     rows = []
     if evidence.words_gone:
-        rows = await search_summaries_without_messages(state.db, body.user_id, body.query, body.limit, filters)
+        rows = await search_summaries_without_messages(state.reads, body.user_id, body.query, body.limit, filters)
         rows = [row for row in rows if row["id"] not in covered]
     before = [_from_row(row) for row in rows if row["score"] > best_coverage]
     after = [_from_row(row) for row in rows if row["score"] <= best_coverage]
     found = [*before, *results, *after][: body.limit]
     if evidence.has_corrections:
-        found = await _with_corrections(state.db, body.user_id, found, filters)
-    facts = await search_facts(state.db, body.user_id, body.query, filters) if body.facts else []
+        found = await _with_corrections(state.reads, body.user_id, found, filters)
+    facts = await search_facts(state.reads, body.user_id, body.query, filters) if body.facts else []
     return [*map(_from_fact, facts), *found][: body.limit]
 
 
 async def get_memories(request: Request) -> Response:
     """List the summaries of a user, newest first: those in force, or all of one level."""
-    limit, user_id, db = read_limit(request), read_user(request), app_state(request).db
+    limit, user_id, db = read_limit(request), read_user(request), app_state(request).reads
     rows = await list_memories(db, user_id, read_cursor(request), limit, read_parameter(request, "level", to_level))
     results = await _with_links(db, user_id, [_from_row(row) for row in rows])
     return json_response(MemoryPage(results=results, next=write_cursor(rows, limit)))
@@ -131,7 +131,7 @@ async def delete_memory(request: Request) -> Response:
 async def get_memory(request: Request) -> Response:
     """Return one message, one summary or one fact."""
     row = await _read_memory(request)
-    (memory,) = await _with_links(app_state(request).db, row["user_id"], [_from_row(row)])
+    (memory,) = await _with_links(app_state(request).reads, row["user_id"], [_from_row(row)])
     return json_response(memory)
 
 
@@ -140,14 +140,14 @@ async def get_totals(request: Request) -> Response:
     user_id = read_id(request, "user")
     state = app_state(request)
     async with state.shares.reads.hold(user_id):
-        totals = await read_totals(state.db, user_id)
+        totals = await read_totals(state.reads, user_id)
     return json_response(MemoryTotals(**totals))
 
 
 async def get_sources(request: Request) -> Response:
     """List the messages that a memory was made of."""
     memory = await _read_memory(request)
-    rows = await read_sources(app_state(request).db, memory)
+    rows = await read_sources(app_state(request).reads, memory)
     results = [
         RawLog(role=role_of(row["message_type"]), **{name: row[name] for name in RawLog.model_fields if name in row})
         for row in rows
@@ -157,7 +157,7 @@ async def get_sources(request: Request) -> Response:
 
 async def get_history(request: Request) -> Response:
     """List the messages of a memory and every summary made of them, in the order in which they were made."""
-    db = app_state(request).db
+    db = app_state(request).reads
     rows = await read_history(db, await read_memory(db, read_id(request, "memory")))
     names = MemoryVersion.model_fields
     results = [
@@ -175,7 +175,7 @@ async def post_context(request: Request) -> Response:
     filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
     async with state.shares.reads.hold(body.user_id):
         context = await build_known_context(
-            state.db,
+            state.reads,
             body.user_id,
             body.query,
             body.max_tokens,
@@ -199,7 +199,7 @@ async def post_context(request: Request) -> Response:
 async def _read_memory(request: Request) -> dict[str, Any]:
     """Return the memory in the path; it must belong to the user in the query, if there is one."""
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    return await read_memory(app_state(request).db, read_id(request, "memory"), user_id)
+    return await read_memory(app_state(request).reads, read_id(request, "memory"), user_id)
 
 
 def _from_row(row: Mapping[str, object]) -> Memory:

@@ -80,7 +80,7 @@ class Preferences(Schema):
 
 async def get_profile(request: Request) -> Response:
     """Return the profile of a user."""
-    row = await app_state(request).db.row(queries.user_profile, read_id(request, "user"))
+    row = await app_state(request).reads.row(queries.user_profile, read_id(request, "user"))
     empty = Profile(name=None, position=None, department=None, language=None, timezone=None)
     return json_response(Profile(**cast(dict[str, Any], row)) if row is not None else empty)
 
@@ -98,7 +98,7 @@ async def put_profile(request: Request) -> Response:
 
 async def get_preferences(request: Request) -> Response:
     """Return how a user wants to work, as an assistant has asked."""
-    rows = await app_state(request).db.rows(queries.user_preferences, read_id(request, "user"))
+    rows = await app_state(request).reads.rows(queries.user_preferences, read_id(request, "user"))
     found = {row["slot"]: Preference(value=row["value"], answered_at=row["answered_at"]) for row in rows}
     return json_response(Preferences(preferences=found))
 

@@ -106,7 +106,7 @@ async def get_run(request: Request) -> Response:
     state = app_state(request)
     if wait_s:
         await state.run_watcher.wait_for_answer(run_id, wait_s)
-    states = await read_states(state.db, [run_id])
+    states = await read_states(state.reads, [run_id])
     if not states:
         raise not_found(run_id)
     return json_response(states[0])
@@ -169,8 +169,8 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
     )
     before = read_cursor(request)
     async with state.shares.reads.hold(user_id or principal_of(request).name) if only.text else nullcontext():
-        rows = await list_runs(state.db, only, before, limit)
-    actions = await _executed_actions(state.db, rows)
+        rows = await list_runs(state.reads, only, before, limit)
+    actions = await _executed_actions(state.reads, rows)
     summaries = [
         RunSummary(
             request_id=row["id"],

@@ -117,11 +117,14 @@ class SentAnswers:
 class AppState:
     """The parts of the application; `sign_in` is None unless MAAS_AUTH=local.
 
-    `long_db` has connections of its own for work on all data of a user, so that it takes none from other requests.
+    `reads` is for what changes nothing: the same pool, or that of a standby. `long_db` has connections of its own for
+    work on all data of a user, so that it takes none from other requests; `long_reads` is for its reads.
     """
 
     db: Database
+    reads: Database
     long_db: Database
+    long_reads: Database
     settings: Settings
     authenticator: Authenticator
     submissions: Submitter

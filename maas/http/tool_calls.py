@@ -57,7 +57,7 @@ async def get_tools(request: Request) -> Response:
     assistant = read_parameter(request, "assistant", _name)
     if assistant is None:
         raise MaasError("bad_parameter", "assistant: is required")
-    rows = await list_assistant_tools(app_state(request).db, assistant)
+    rows = await list_assistant_tools(app_state(request).reads, assistant)
     return json_response(ToolList(results=[ToolDescription(**row) for row in rows]))
 
 

@@ -219,8 +219,8 @@ class Trace(Schema):
 async def get_trace(request: Request) -> Response:
     """Return the trace of a run: stages, model calls, prompts, memories and timings."""
     run_id = read_id(request, "run")
-    db, principal = app_state(request).db, principal_of(request)
-    trace = await read_trace(db, run_id)
+    state, principal = app_state(request), principal_of(request)
+    trace = await read_trace(state.reads, run_id)
     if (user_id := trace["run"]["user_id"]) != str(principal.user_id):
-        await db.value(queries.note_audit, "trace_read", user_id, run_id, {}, principal.name)
+        await state.db.value(queries.note_audit, "trace_read", user_id, run_id, {}, principal.name)
     return JSONResponse(trace)

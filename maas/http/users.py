@@ -192,7 +192,7 @@ async def get_spending(request: Request) -> Response:
     """Return the tokens and dollars that a user's model calls took, and the budgets of a day."""
     user_id = read_id(request, "user")
     state = app_state(request)
-    spending = await read_spending(state.db, state.settings, user_id)
+    spending = await read_spending(state.reads, state.settings, user_id)
     fields = {name: getattr(spending, name) for name in UserSpending.model_fields if name != "user_id"}
     return json_response(UserSpending(user_id=user_id, **fields))
 
@@ -203,7 +203,7 @@ async def get_export(request: Request) -> Response:
     state, held = app_state(request), until_sent(request)
     await held.enter_async_context(state.shares.exports.hold(user_id))
     file = held.enter_context(TemporaryFile())  # noqa: SIM115  (a slow client must not hold a transaction open)
-    await write_export(state.long_db, user_id, file, principal_of(request).name)
+    await write_export(state.long_db, user_id, file, principal_of(request).name, reads=state.long_reads)
     size = file.tell()
     file.seek(0)
     headers = {"content-length": str(size), "content-disposition": f'attachment; filename="maas-{user_id}.ndjson"'}

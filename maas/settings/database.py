@@ -23,6 +23,11 @@ class DatabaseSettings(BaseSettings):
         validation_alias=AliasChoices("LISTEN_DATABASE_URL"),
         description="direct connection for LISTEN, if DATABASE_URL is a pooler; unset: DATABASE_URL",
     )
+    read_database_url: SecretStr | None = Field(
+        None,
+        description="a hot standby of DATABASE_URL, which answers a server's reads when it is up to date; "
+        "unset: DATABASE_URL answers them",
+    )
     data_dir: Path | None = Field(None, description="folder of the embedded Postgres; unset: .maas")
     statement_timeout: float = Field(
         30.0, ge=0.1, le=55, description="timeout of one SQL statement of a server or an orchestrator; then 503"

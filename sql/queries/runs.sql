@@ -298,6 +298,11 @@ select to_regclass('maas.pipeline_runs') is not null and to_regproc('maas.maas_i
 select case when not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off'
   then pg_logical_emit_message(true, 'maas', 'ready') is not null else false end;
 
+-- name: log_position  -- the end of a primary's log that no crash takes back, or of what a standby has replayed
+select pg_is_in_recovery() as is_standby, pg_wal_lsn_diff(
+  case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end, '0/0'
+)::bigint as position;
+
 -- name: is_migrated_to  -- $1 the fingerprint of sql/ and of the plugins that are on, $2
 select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false)
 from maas.schema_files

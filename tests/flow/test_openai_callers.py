@@ -267,6 +267,8 @@ async def test_silence_is_broken_by_comments(database: str) -> None:
         state = AppState(
             db,
             db,
+            db,
+            db,
             load_settings(),
             FixedKeys(),
             Submitter(db),

@@ -55,7 +55,7 @@ class Inventory(Schema):
 async def get_inventory(request: Request) -> Response:
     """Return the assistants, why some cannot be used, the tools, and how the models have answered of late."""
     admin_of(request)
-    db = app_state(request).db
+    db = app_state(request).reads
     calls = await db.rows(queries.call_failures)
     return json_response(
         Inventory(

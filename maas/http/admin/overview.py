@@ -138,8 +138,8 @@ async def get_admin_metrics(request: Request) -> Response:
     """Return the figures of each day, the queue, the orchestrators and the runs that are stuck."""
     admin_of(request)
     since, until = read_span(request)
-    db = app_state(request).db
-    rows = await db.rows(queries.admin_metrics, since, until)
+    db = app_state(request).db  # a standby does not see the sessions of orchestrators
+    rows = await app_state(request).reads.rows(queries.admin_metrics, since, until)
     queue, embedding = await db.row(queries.admin_queue), await db.row(queries.admin_embedding)
     assert queue is not None
     days = [DayFigures(day=row["day"], **_figures(row)) for row in rows if row["day"] is not None]
@@ -164,7 +164,7 @@ async def get_admin_runs(request: Request) -> Response:
     await note_read(request, "runs_list", user_id, filters=filters)
     page = await read_page(request, user_id)
     ids = [run.request_id for run in page.results]
-    costs = {row["id"]: row for row in await app_state(request).db.rows(queries.run_costs, ids)}
+    costs = {row["id"]: row for row in await app_state(request).reads.rows(queries.run_costs, ids)}
     runs = [_with_cost(run, costs[run.request_id]) for run in page.results if run.request_id in costs]
     return json_response(AdminRunPage(results=runs, next=page.next))
 
@@ -176,7 +176,7 @@ async def get_admin_memories(request: Request) -> Response:
     limit = read_limit(request)
     await note_read(request, "memories_list", user_id)
     at, last = read_cursor(request) or (None, None)
-    rows = await app_state(request).db.rows(
+    rows = await app_state(request).reads.rows(
         queries.admin_memories,
         user_id,
         read_parameter(request, "tag", to_storable_text),
@@ -193,7 +193,7 @@ async def get_admin_audit(request: Request) -> Response:
     """List the audit, newest first: who did what to whose data, without the data."""
     admin_of(request)
     limit = read_limit(request)
-    rows = await app_state(request).db.rows(
+    rows = await app_state(request).reads.rows(
         queries.admin_audit,
         read_parameter(request, "user_id", UUID),
         read_parameter(request, "action", to_storable_text),

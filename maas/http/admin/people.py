@@ -120,20 +120,20 @@ async def get_users(request: Request) -> Response:
     limit, text = read_limit(request), read_parameter(request, "q", to_search_text)
     sort: UserOrder = read_parameter(request, "sort", _to_order, "id")
     if (user_id := _as_user_id(text)) is not None:
-        page = AdminUserPage(results=await _read_users(state.db, [user_id]), total=None, next=None)
+        page = AdminUserPage(results=await _read_users(state.reads, [user_id]), total=None, next=None)
     elif sort == "id":
         _, last = read_cursor(request) or (None, FIRST_USER)
         async with state.shares.reads.hold(principal.name) if text else nullcontext():
-            found = [row["user_id"] for row in await state.db.rows(queries.user_ids, text, last, limit)]
+            found = [row["user_id"] for row in await state.reads.rows(queries.user_ids, text, last, limit)]
         cursor = f"0_{found[-1]}" if len(found) == limit else None
-        page = AdminUserPage(results=await _read_users(state.db, found), total=None, next=cursor)
+        page = AdminUserPage(results=await _read_users(state.reads, found), total=None, next=cursor)
     else:
         rank, last_ranked = read_parameter(request, "before", _to_rank) or (None, None)
         async with state.shares.reads.hold(principal.name):  # it looks at all users
-            rows = await state.db.rows(queries.ranked_user_ids, text, sort, rank, last_ranked, limit)
+            rows = await state.reads.rows(queries.ranked_user_ids, text, sort, rank, last_ranked, limit)
         total = rows[0] if rows else {"users": 0, "errors": 0, "price": 0}
         page = AdminUserPage(
-            results=await _read_users(state.db, [row["user_id"] for row in rows]),
+            results=await _read_users(state.reads, [row["user_id"] for row in rows]),
             total=UserTotals(users=total["users"], errors=total["errors"], dollars=total["price"] / MICRO_DOLLARS),
             next=f"{rows[-1]['rank']}_{rows[-1]['user_id']}" if len(rows) == limit else None,
         )
@@ -165,7 +165,7 @@ async def post_reset(request: Request) -> Response:
 async def get_keys(request: Request) -> Response:
     """List all keys, the oldest first, without their secrets."""
     admin_of(request)
-    rows = await list_keys(app_state(request).db)
+    rows = await list_keys(app_state(request).reads)
     return json_response(ApiKeyList(results=[ApiKey(**cast(dict[str, Any], row)) for row in rows]))
 
 

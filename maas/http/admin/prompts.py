@@ -78,7 +78,7 @@ class PromptTrial(RequestBody):
 async def get_prompts(request: Request) -> Response:
     """List the prompts of all roles."""
     admin_of(request)
-    rows = await app_state(request).db.rows(queries.admin_prompts)
+    rows = await app_state(request).reads.rows(queries.admin_prompts)
     return json_response(PromptList(results=[PromptSummary(**row) for row in rows]))
 
 
@@ -92,7 +92,7 @@ async def get_prompt_history(request: Request) -> Response:
     """List the versions of a prompt, newest first."""
     admin_of(request)
     role = await _read_role(request)
-    rows = await app_state(request).db.rows(queries.admin_prompt_history, role, MAX_VERSIONS)
+    rows = await app_state(request).reads.rows(queries.admin_prompt_history, role, MAX_VERSIONS)
     return json_response(PromptHistory(results=[PromptVersion(**row) for row in rows]))
 
 

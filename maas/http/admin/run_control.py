@@ -102,7 +102,7 @@ class ChangedRuns(Schema):
 async def get_pauses(request: Request) -> Response:
     """List what is paused, since when and by whom."""
     admin_of(request)
-    rows = await app_state(request).db.rows(queries.pauses)
+    rows = await app_state(request).reads.rows(queries.pauses)
     return json_response(PauseList(results=[Pause.model_validate(dict(row)) for row in rows]))
 
 

@@ -40,7 +40,7 @@ async def get_admin_spending(request: Request) -> Response:
     since, until = read_span(request)
     by: SpendingKey = read_parameter(request, "by", _to_key, "day")
     async with state.shares.reads.hold(principal.name):  # it looks at all calls of that time
-        rows = await state.db.rows(queries.admin_spending, since, until, by, limit)
+        rows = await state.reads.rows(queries.admin_spending, since, until, by, limit)
     if by == "user":
         await note_read(request, "spending_list", None)
     results = [

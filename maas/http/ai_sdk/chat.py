@@ -104,7 +104,7 @@ async def get_ui_stream(request: Request) -> Response:
     run_id: UUID | None = None
     if user_id is not None:
         conversation_id = _conversation_of(user_id, request.path_params["chat"])
-        run_id = await state.db.value(queries.open_run_of_conversation, user_id, conversation_id)
+        run_id = await state.reads.value(queries.open_run_of_conversation, user_id, conversation_id)
     return Response(status_code=204) if run_id is None else _stream(request, run_id)
 
 

@@ -36,7 +36,7 @@ async def get_mem0_entities(request: Request) -> Response:
     elif not principal.is_bound and not principal.is_anybody:
         raise MaasError("forbidden", NOT_FOR_ALL)
     args = (principal.user_id, principal.prefix or "", size, (page - 1) * size)
-    rows = await app_state(request).db.rows(queries.user_names, *args)
+    rows = await app_state(request).reads.rows(queries.user_names, *args)
     results = [Mem0Entity(id=row["user_id"], name=row["name"], created_at=row["created_at"]) for row in rows]
     count = rows[0]["total"] if rows else (page - 1) * size
     if principal.user_id is not None and not count:

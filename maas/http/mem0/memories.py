@@ -122,16 +122,16 @@ async def post_mem0_search(request: Request) -> Response:
 
 async def _find(state: AppState, owner: Owner, body: Mem0Search, filters: Filters) -> list[Mem0Memory]:
     within = SearchFilter(zone=state.settings.engine.zone)
-    evidence = await gather_evidence(state.db, owner.user_id, body.query, within, state.query_embedder)
-    hits = await search(state.db, owner.user_id, body.query, limit=MAX_HITS, filters=within, evidence=evidence)
+    evidence = await gather_evidence(state.reads, owner.user_id, body.query, within, state.query_embedder)
+    hits = await search(state.reads, owner.user_id, body.query, limit=MAX_HITS, filters=within, evidence=evidence)
     found: dict[UUID, Mem0Memory] = {}
     if body.facts:
-        for fact in await search_facts(state.db, owner.user_id, body.query, within):
+        for fact in await search_facts(state.reads, owner.user_id, body.query, within):
             said = ClientMemory(fact.id, fact.last_said_at, fact.last_said_at)
             if filters.fits(said):
                 found[fact.id] = to_memory(owner, ClientMemoryText(said, fact.statement, fact.id), 1.0)
     scores = {hit.id: hit.score for hit in hits}
-    known = await read_client_memories(state.db, owner.user_id, list(scores))
+    known = await read_client_memories(state.reads, owner.user_id, list(scores))
     for one in known:
         if filters.fits(one.memory):
             found.setdefault(one.memory.id, to_memory(owner, one, scores[one.asked]))
@@ -152,10 +152,10 @@ async def post_mem0_list(request: Request) -> Response:
     results: list[Mem0Memory] = []
     if owner is not None:
         async with state.shares.reads.hold(owner.user_id):
-            listed = await list_client_memories(state.db, owner.user_id)
+            listed = await list_client_memories(state.reads, owner.user_id)
             fitting = [one for one in listed if filters.fits(one) and within.fits(one)]
             shown = [one.id for one in fitting[(page - 1) * size : page * size]]
-            known = await read_client_memories(state.db, owner.user_id, shown)
+            known = await read_client_memories(state.reads, owner.user_id, shown)
             results = [to_memory(owner, one) for one in known]
     links = page_links(request, page, size, len(fitting))
     return respond(Mem0Page(results=results, count=len(fitting), **links), body.ignored(_not_latest(body)))
@@ -214,7 +214,7 @@ async def get_mem0_history(request: Request) -> Response:
     """List what a memory said for mem0's SDKs, the oldest version first."""
     owner, known = await read_own(request, read_id(request, "memory"))
     memory_id = known.memory.id
-    versions = await read_versions(app_state(request).db, owner.user_id, memory_id)
+    versions = await read_versions(app_state(request).reads, owner.user_id, memory_id)
     texts = [None, *(one.text for one in versions)]
     history = [
         Mem0Version(

@@ -196,14 +196,14 @@ async def _recall(
     try:
         async with state.shares.recalls.hold(user_id):
             return await recall(
-                state.db,
+                state.reads,
                 state.settings,
                 user_id,
                 dialogue.question,
                 max_tokens,
                 dialogue.texts(),
                 state.query_embedder,
-                await logs_to_replace(state.db, user_id, *turn),
+                await logs_to_replace(state.reads, user_id, *turn),
             )
     except MaasError as error:  # no place: the answer is worth more than the memory behind it
         log.warning("memory_unavailable", cause=error.message)

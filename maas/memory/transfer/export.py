@@ -49,16 +49,22 @@ PREFETCH_ROWS = 100
 
 
 async def write_export(
-    db: Database, user_id: UUID, out: BinaryIO, actor: str, *, with_tool_calls: bool = False
+    db: Database,
+    user_id: UUID,
+    out: BinaryIO,
+    actor: str,
+    *,
+    reads: Database | None = None,
+    with_tool_calls: bool = False,
 ) -> Counter[str]:
     """Write everything stored about a user, as of one moment, and return the number of lines by part.
 
     Lines are NDJSON, the first one is the header. `out` should be a file: while it is written, a transaction is open,
     which a slow reader must not hold. Memory use is about a hundred lines. `with_tool_calls` adds the messages of
-    tools, which are for debugging.
+    tools, which are for debugging. `reads` is read instead of `db`, where the audit is written.
     """
     counts: Counter[str] = Counter()
-    async with db.transaction(isolation="repeatable_read", readonly=True) as snapshot:
+    async with (reads or db).transaction(isolation="repeatable_read", readonly=True) as snapshot:
         await snapshot.allow_long_statements()
         await snapshot.value(queries.use_utc)
         out.write((await snapshot.value(queries.export_header, user_id)).encode() + b"\n")
