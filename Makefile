@@ -15,7 +15,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 on_installed := tests/sql $(addprefix tests/assistants/ads/,test_schema.py test_query_plans.py) $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py test_schema_page.py test_query_types.py)
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 4 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
-named = $(foreach name,MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY SEED COUNT RUNS USERS ATTEMPTS,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
+named = $(foreach name,CORRECTIONS MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY SEED COUNT RUNS USERS ATTEMPTS,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
 extra = awk '/^[a-z0-9]/ { on = /^($(1))(\[|==)/ } on' requirements-dev.lock > .venv/extra.txt && \
 	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
 
@@ -69,7 +69,7 @@ bench: .venv/dev ## Measure the engine within a minute
 	@mkdir -p out && .venv/bin/python -m bench.engine --quick --out out/engine.json
 
 bench-engine: .venv-peers/made wrk
-$(benches): bench-%: .venv/dev ## Measure one subject in full: [DATA=DIR] [KEEP=DIR] [EMBEDDING=MODEL] [OUT=FILE]; answers, stages: [MODEL=P:M] [JUDGE=P:M]
+$(benches): bench-%: .venv/dev ## Measure one subject in full: [DATA=DIR] [KEEP=DIR] [EMBEDDING=MODEL] [OUT=FILE]; recall: [CORRECTIONS=FILE]; answers, stages: [MODEL=P:M] [JUDGE=P:M]
 	@mkdir -p out && .venv/bin/python -m bench.$* --out "$(or $(OUT),out/$*.json)" \
 		$(if $(DATA),--data "$(DATA)") $(if $(KEEP),--keep "$(KEEP)") $(if $(EMBEDDING),--embedding "$(EMBEDDING)") $(named)
 

@@ -1,7 +1,9 @@
 """How well memory is found again: conversations are imported and archived, then questions are asked.
 
 `python -m bench.recall --data DIR --out RANKINGS.json` writes, by conversation and question, the turns found in rank
-order, the milliseconds of the search, and the context at three budgets. It does not know the evidence; a scorer does.
+order, the milliseconds of the search, and the context at three budgets, and prints how much of the evidence is found.
+`--corrections FILE` prints that by the corrected evidence, too: {"QUESTION ID": ["TURN ID", ...], ...}.
+
 Turns are found by meaning too, unless `--embedding none`: every turn has its vector before the first question.
 """
 
@@ -21,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.command import prepare_output, run_command
 from bench.conversations import Conversation, Question, read_folder, shorten_for_quick
+from bench.gold import print_scores, read_corrections
 from bench.imports import import_messages, read_history
 from bench.processes import Processes
 from bench.report import console, percentile, print_table, write_json
@@ -64,9 +67,12 @@ def recall(
     embedding: Annotated[
         str, typer.Option(help="the model of vectors, provider:model; none: words only")
     ] = DEFAULT_EMBEDDING_MODEL,
+    corrections: Annotated[
+        Path | None, typer.Option(help="evidence that replaces the annotators': {question id: [turn id]} (JSON)")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="the smallest conversation of each family")] = False,
 ) -> None:
-    """Import and archive conversations, ask their questions, write what was found."""
+    """Import and archive conversations, ask their questions, write what was found and print how much of it is right."""
     settings = load_settings(embedding_model=embedding)
     open_embedder(settings)
     model = "extractive:builtin" if model == "extractive" else model
@@ -74,11 +80,14 @@ def recall(
     conversations = read_folder(data)
     if quick:
         conversations = shorten_for_quick(conversations)
+    corrected = read_corrections(corrections, conversations) if corrections is not None else {}
     prepare_output(out)
     with open_sandbox(settings) as sandbox, sandbox.database() as dsn:
         rankings, families = uvloop.run(measure(sandbox.folder, dsn, settings, conversations, model))
     write_json(out, rankings)
     _report(families)
+    ranked = {name: {id_: one["ranked"] for id_, one in answers.items()} for name, answers in rankings.items()}
+    print_scores(conversations, ranked, corrected)
     scorer = data.absolute().parent / "score.py"
     if scorer.is_file():
         console.print(f"rankings are in {out}; score them: {scorer} {data} {out}", markup=False, soft_wrap=True)

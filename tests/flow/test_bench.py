@@ -101,9 +101,13 @@ def bench_module(name: str, folder: Path, dsn: str, *arguments: str) -> subproce
 def test_recall_ranks_and_fills(postgres: EmbeddedPostgres, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "rankings.json"
     (tmp_path / "score.py").touch()
-    done = recall(tmp_path, postgres.dsn, "--data", str(folder), "--out", str(out), "--embedding", "none")
+    corrections = tmp_path / "corrections.json"
+    corrections.write_text('{"whistle": ["A3"], "of another conversation": ["A1"]}')
+    options = ("--data", str(folder), "--corrections", str(corrections), "--embedding", "none")
+    done = recall(tmp_path, postgres.dsn, *options, "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert "own" in done.stdout and "score.py" in done.stdout
+    assert "own / all" in done.stdout and "the evidence of 1 questions is corrected" in done.stdout
+    assert "score.py" in done.stdout
     rankings = json.loads(out.read_text())
     assert set(rankings) == {"own-1"}
     answers = rankings["own-1"]

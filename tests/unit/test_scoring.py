@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from bench.conversations import Question
+from bench.conversations import Conversation, Question, Session, Turn
+from bench.gold import correct, print_scores, read_corrections, score_rankings
 from bench.scoring import mean, score
 from bench.typos import misspell, without_repair
 from bench.weightings import PRODUCT, SIGNALS, WORD_SIGNALS, weightings, without
 from maas.memory import spelling
 from maas.memory.ranking import WEIGHTS
+from shared.errors import MaasError
 
 HOMES = {"a": "S1", "b": "S1", "c": "S2", "d": "S3", "e": "S3", "f": "S4"}
 
@@ -73,3 +76,52 @@ def test_each_weighting_is_the_product_with_signals_left_out(signals: tuple[str,
     alone = asdict(found[f"{signals[0]} alone"])
     assert [name for name in signals if alone[name]] == [signals[0]]
     assert set(SIGNALS) - set(WORD_SIGNALS) == {"meaning", "meaning_nearby", "meaning_conversation"}
+
+
+def talk(*questions: Question) -> Conversation:
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    sessions = [
+        Session(id=name, turns=[Turn(id=turn, role="user", at=at, text=turn) for turn in HOMES if HOMES[turn] == name])
+        for name in dict.fromkeys(HOMES.values())
+    ]
+    return Conversation(name="own-1", sessions=sessions, questions=[*questions])
+
+
+def test_the_original_and_the_corrected_evidence_score_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = asked("a", sessions=("S1",)).model_copy(update={"id": "wrong", "category": "fact"})
+    right = asked("b").model_copy(update={"id": "right", "category": "fact"})
+    twisted = asked("d").model_copy(update={"id": "twisted", "category": "adversarial"})
+    conversations, corrections = [talk(wrong, right, twisted)], {"wrong": ["c", "a picture"]}
+    ranked = {"own-1": {"wrong": ["c"], "right": ["b"], "twisted": ["a"]}}
+    original = score_rankings(conversations, ranked)
+    fixed = score_rankings(correct(conversations, corrections), ranked)
+    assert set(original) == set(fixed) == {("own", "all"), ("own", "fact"), ("own", "adversarial")}
+    assert (mean(original["own", "all"]).turns_5, mean(fixed["own", "all"]).turns_5) == (0.5, 1.0)
+    assert (mean(original["own", "fact"]).sessions_5, mean(fixed["own", "fact"]).sessions_5) == (0.5, 1.0)
+    print_scores(conversations, ranked, corrections)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "recall, percent; the evidence of 1 questions is corrected"
+    assert printed[1].split().count("corrected") == 4 and printed[3].split()[:5] == ["own", "/", "all", "2", "50.0"]
+
+
+def test_a_question_whose_corrected_evidence_is_gone_has_no_score() -> None:
+    corrected = correct([talk(asked("a"))], {"q": ["a picture"]})
+    assert not score_rankings(corrected, {"own-1": {"q": ["a"]}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "the file"),
+        ('{"q": "a"}', "q"),
+        ('{"of another": ["a"]}', "no question"),
+        (None, "cannot be read"),
+    ],
+)
+def test_corrections_of_another_form_are_refused(tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "corrections.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(MaasError, match=message) as refused:
+        read_corrections(path, [talk(asked("a"))])
+    assert refused.value.code == "bad_data"
