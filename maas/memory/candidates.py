@@ -15,6 +15,7 @@ from maas import queries
 ASSISTANT_NAMES = frozenset(("assistant", "ai", "bot"))
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
+MAX_WORDS = 15  # what four bits hold
 _NO_ID = bytes(16)
 
 
@@ -27,7 +28,7 @@ class Candidates:
     `length` is the number of messages in the conversation, and 1 in a large memory, which is not read whole.
     `occurred_at` is in microseconds since 2000. `answers` means that the message before asks a question. Only an
     eligible candidate may be returned; the others count in the score of their conversation. `words` is the number of
-    different lexemes, at most 8. `is_foreign`: made from the text of a tool or a document.
+    different lexemes, `MAX_WORDS` for that many or more. `is_foreign`: made from the text of a tool or a document.
     """
 
     speakers: tuple[str | None, ...]
@@ -91,7 +92,7 @@ class Candidates:
             has_hint=bits >> 35 & 1 > 0,
             is_first=is_first if is_whole else np.zeros_like(is_first),
             is_eligible=bits >> 36 & 1 > 0,
-            words=bits >> 37 & 15,
+            words=bits >> 37 & MAX_WORDS,
             is_foreign=bits >> 41 & 1 > 0,
         )
 

@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from maas.memory.candidates import Candidates, Flags, Numbers, differs_from_previous, term_bits
+from maas.memory.candidates import MAX_WORDS, Candidates, Flags, Numbers, differs_from_previous, term_bits
 from maas.memory.dates import fit, microseconds
 from maas.memory.query import HOT_AGE, NO_FILTER, WARM_AGE, ParsedQuery, Scope, SearchFilter
 from maas.memory.similarity import Similarity
@@ -216,9 +216,13 @@ def _conversation_scores(messages: Candidates, term_weights: Sequence[float]) ->
 
 
 def _repeated(messages: Candidates) -> Shares:
-    """Return for each message that asks the share of its words that are terms of the query, 0 below the least share."""
+    """Return for each message that asks the share of its words that are terms of the query, 0 below the least share.
+
+    Of a long message that share is not known, and it says more than it asks.
+    """
     shares = np.minimum(np.bitwise_count(messages.mask) / np.maximum(messages.words, 1), 1.0)
-    return np.where(messages.is_question & (shares >= MIN_REPEATED), shares, 0.0)
+    is_repeated = messages.is_question & (messages.words < MAX_WORDS) & (shares >= MIN_REPEATED)
+    return np.where(is_repeated, shares, 0.0)
 
 
 def _newness(times: Numbers) -> Any:

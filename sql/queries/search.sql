@@ -10,7 +10,7 @@
 -- `words_gone`: retention has removed messages of some summaries. `has_corrections`: some memory of the user is
 -- corrected. Of each message: id, seq, time, record (zeros: none), speaker (null: none has a name), a hash of the
 -- conversation; bits: 0 to 31 the terms, 32 and 33 the flags, 34 is a response, 35 holds a hint, 36 is within $5 to $7,
--- 37 to 40 how many lexemes it has, at most 8, 41 is made from a tool's or a document's text. In binary, which is read
+-- 37 to 40 how many lexemes it has, at most 15, 41 is made from a tool's or a document's text. In binary, which is read
 -- without a loop
 with asked as materialized (
   select array_agg(t.lexeme order by t.n) as terms, array_agg(t.quoted::tsquery order by t.n) as queries,
@@ -31,7 +31,7 @@ with asked as materialized (
       and ($7::text[] is null or exists (
         select from maas.lsm_storage s
         where s.id = l.record_id and s.user_id is not distinct from $1 and s.tags && $7)))::int::bigint << 36)
-    | (least(length(l.lexemes), 8)::bigint << 37)
+    | (least(length(l.lexemes), 15)::bigint << 37)
     | ((l.origins <> '[]'
       and l.origins @? '$[*] ? (@.kind == "tool" || @.kind == "document")')::int::bigint << 41) as bits
   from asked a cross join (
