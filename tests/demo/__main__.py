@@ -12,39 +12,27 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from uuid import uuid5
-from zoneinfo import ZoneInfo
+from uuid import UUID
 
-from tests.demo.business import (
-    CRM_TOKEN,
-    CURRENCY,
-    FB_ACCOUNT,
-    INSTANCE,
-    NAMESPACE,
-    TOKEN,
-    USER,
-    WHATSAPP_KEY,
-    ZONE,
-    Business,
-    invent,
-)
+from tests.demo import services
+from tests.demo.agency import ACCOUNTS, ADSETS, BUSINESS, DAYS, INSTANCE, OF_CAMPAIGN, QUALIFYING, invent
 from tests.programs import ROOT
 from tests.standins.running import standin
 
 MAAS = [sys.executable, "-c", "from main import cli; cli()"]
+USER = UUID("00000000-0000-4000-8000-00000000ad50")
 CALLS = (
     ("How good are the leads?", "getSalesQuality", {"period": "last_30d"}),
-    ("What does each creative bring?", "getROIReport", {"period": "all"}),
+    ("What does each creative bring?", "getROIReport", {"period": "last_12m"}),
     ("Which creatives are the best?", "getTopCreatives", {"limit": 3}),
     ("Where do leads stand in the funnel?", "getFunnelStats", {"period": "last_90d"}),
-    ("How are the directions doing?", "getDirections", {"period": "last_7d"}),
+    ("How are the directions doing?", "getDirections", {"period": "last_30d"}),
 )
 KEYS = ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY")
 MAX_RESULT_CHARS = 1500
-NAME = "Мебель Алматы"
+RATE, TARGET_CPL, TARGET_QCPL = "0.002", "40", "120"
 NO_MODEL = """
 No model is configured, so this is where the demo ends. With a key, such as OPENAI_API_KEY=..., `make demo-ads` goes on
 in a chat with the assistant `ads`: it chooses these tools by itself, puts their results into words in Russian, compares
@@ -59,7 +47,7 @@ class Demo:
         self.environment = {**os.environ, "MAAS_DATA_DIR": str(folder / "data"), **services}
         self.environment.pop("DATABASE_URL", None)
 
-    def run(self, *words: str, is_quiet: bool = True, **environment: str) -> str:
+    def run(self, *words: str, **environment: str) -> str:
         """Run a command to its end; its output. Raises SystemExit with what it said."""
         done = subprocess.run(
             [*MAAS, *words],
@@ -73,61 +61,57 @@ class Demo:
             raise SystemExit(f"maas {' '.join(words)}: {done.stderr or done.stdout}")
         return done.stdout
 
-    def load(self, table: str, rows: list[dict[str, Any]]) -> None:
-        file = self.folder / f"{table}.ndjson"
-        file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        self.run("load", str(file), "--table", table, "--user", str(USER))
-
 
 def say(text: str = "") -> None:
     print(text, flush=True)
 
 
 def main() -> None:
-    today = datetime.now(ZoneInfo(ZONE)).date()
-    user_account, ad_account = uuid5(NAMESPACE, "user account"), uuid5(NAMESPACE, "ad account")
-    business = invent(today, user_account, ad_account)
+    agency = invent(datetime.now(UTC))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="maas-demo-")))
         folder.chmod(0o755)  # Postgres may run as another user
         say("Starting stand-ins of Facebook, amoCRM and the Evolution API")
-        facebook = stack.enter_context(standin("facebook", business.facebook))
-        amocrm = stack.enter_context(standin("amocrm", business.amocrm))
-        evolution = stack.enter_context(standin("evolution", {"api_key": WHATSAPP_KEY, "instances": {INSTANCE: {}}}))
-        services = {
+        facebook = stack.enter_context(standin("facebook", services.facebook(agency)))
+        amocrm = stack.enter_context(standin("amocrm", services.amocrm(agency)))
+        evolution = stack.enter_context(standin("evolution", services.evolution(agency)))
+        environment = {
             "FB_BASE_URL": facebook.url,
             "FB_API_VERSION": "v24.0",
             "EVOLUTION_BASE_URL": evolution.url,
-            "EVOLUTION_API_KEY": WHATSAPP_KEY,
+            "EVOLUTION_API_KEY": services.WHATSAPP_KEY,
         }
-        demo = Demo(folder, services)
+        demo = Demo(folder, environment)
         say("Making a database of the demo")
         demo.run("migrate")
-        add_account(demo, amocrm.url, str(user_account), str(ad_account))
-        load(demo, business)
-        sync(demo)
+        for one in ACCOUNTS:
+            add_account(demo, one.id, amocrm.url)
+        say(f"\nWhat do the services hold?\n$ maas ads sync --user {USER} --days {DAYS}")
+        say(demo.run("ads", "sync", "--user", str(USER), "--days", str(DAYS)))
+        set_up(demo)
         show_tools(demo)
         chat(demo)
 
 
-def add_account(demo: Demo, crm_url: str, user_account: str, ad_account: str) -> None:
-    demo.load("user_accounts", [{"id": user_account, "name": NAME, "is_default": True}])
-    row = {"id": ad_account, "user_account_id": user_account, "fb_id": FB_ACCOUNT, "name": NAME}
-    demo.load("ad_accounts", [row | {"currency": CURRENCY, "timezone": ZONE}])
-    words = ("ads", "account", "add", "--user", str(USER), "--name", NAME)
-    connections = ("--fb", FB_ACCOUNT, "--token-env", "DEMO_FB", "--crm", crm_url, "--crm-token-env", "DEMO_CRM")
-    demo.run(*words, *connections, "--whatsapp", INSTANCE, DEMO_FB=TOKEN, DEMO_CRM=CRM_TOKEN)
+def add_account(demo: Demo, ad_account: str, crm_url: str) -> None:
+    words = ("ads", "account", "add", "--user", str(USER), "--name", BUSINESS)
+    connections = ("--fb", ad_account, "--token-env", "DEMO_FB", "--crm", crm_url, "--crm-token-env", "DEMO_CRM")
+    demo.run(*(*words, *connections, "--whatsapp", INSTANCE), DEMO_FB=services.TOKEN, DEMO_CRM=services.CRM_TOKEN)
 
 
-def load(demo: Demo, business: Business) -> None:
-    for table, rows in business.tables.items():
-        demo.load(table, rows)
-        say(f"  {len(rows):>6,} rows of {table}")
-
-
-def sync(demo: Demo) -> None:
-    say(f"\nWhat do the services hold?\n$ maas ads sync --user {USER}")
-    say(demo.run("ads", "sync", "--user", str(USER)))
+def set_up(demo: Demo) -> None:
+    """What a person decides once: the directions, the stages and the rate."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in ADSETS:
+        if one.direction is not None:
+            found.setdefault((OF_CAMPAIGN[one.campaign].account, one.direction), []).append(one.id)
+    of = ("--user", str(USER), "--account")
+    for (account, name), adsets in found.items():
+        added = [word for adset in adsets for word in ("--add", adset)]
+        targets = ("--name", name, "--target-cpl", TARGET_CPL, "--target-qcpl", TARGET_QCPL)
+        demo.run("ads", "directions", *of, account, *added, *targets)
+    demo.run("ads", "stages", "--user", str(USER), "--qualified", str(QUALIFYING))
+    say(demo.run("ads", "rate", *of, ACCOUNTS[0].id, RATE))
 
 
 def show_tools(demo: Demo) -> None:

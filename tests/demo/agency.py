@@ -176,7 +176,7 @@ def invent(now: datetime) -> Agency:
                 people.fill_in_form(ad, day.day)
             for _ in range(day.conversations):
                 people.tap(ad, day.day)
-    for _ in range(120):
+    for _ in range(60):
         people.come_by_themselves()
     people.come_again()
     return agency
@@ -191,7 +191,7 @@ def _ads(rng: random.Random) -> Iterator[Ad]:
         start = min(began, max(ended + length, rng.randint(ended, began))) if number >= len(ADSETS) else ended + length
         days_ago = (min(began, start), max(ended, start - length))
         is_video, title = number % 5 != 4, f"{'Видео' if number % 5 != 4 else 'Фото'} {number + 1}"
-        money = round(rng.uniform(9, 26), 2), round(rng.uniform(35, 110), 2)
+        money = round(rng.uniform(9, 26), 2), round(rng.uniform(60, 190), 2)
         name = "Видео" if number in (0, 21) else f"Объявление {number + 1}"
         yield Ad(f"1{200 + number}", adset.id, name, f"7{number:03}", title, is_video, days_ago, *money)
         if number in (1, 18, 27):  # the creative is shown by two ads, of one ad set or of two
@@ -256,7 +256,7 @@ class _People:
     def come_again(self) -> None:
         """Some are entered a second time, a few of these after everybody else."""
         asked = [one for one in self._agency.crm if one.created_at < self._agency.now - timedelta(days=20)]
-        for number, one in enumerate(self._rng.sample(asked, 30)):
+        for number, one in enumerate(self._rng.sample(asked, 24)):
             self._enter(one.person, one.created_at + timedelta(days=self._rng.randint(9, 19)), None, number < 8)
 
     def _new(self) -> int:

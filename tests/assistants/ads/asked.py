@@ -25,7 +25,7 @@ from tests.polling import poll
 from tests.stack import Stack
 
 Messages = list[dict[str, Any]]
-_NUMBER = re.compile(r"\d+(?: \d{3})*(?:[.,]\d+)?")
+_NUMBER = re.compile(r"(?:(?<!\d)-)?\d+(?: \d{3})*(?:[.,]\d+)?")
 _RESULTS = re.compile(r"<results>\n(.*)\n</results>", re.S)
 _PLACE = re.compile(r"\{([^}]+)\}")
 _STEP = re.compile(r"([^.\[\]]+)|\[(?:(\d+)|([a-z]+)=([^\]]+))\]")
@@ -145,7 +145,7 @@ def numbers(text: str) -> set[float]:
 
 
 def sources(results: list[dict[str, Any]]) -> set[float]:
-    return {float(one) for one in re.findall(r"\d+(?:\.\d+)?", json.dumps(results, ensure_ascii=False))}
+    return {float(one) for one in re.findall(r"(?:(?<!\d)-)?\d+(?:\.\d+)?", json.dumps(results, ensure_ascii=False))}
 
 
 def _asked(messages: Messages) -> Question | Refusal | Order | None:
