@@ -36,7 +36,8 @@ NO_AD_ACCOUNT = "this account has no ad account; an operator adds one: maas ads 
 class AdAccount:
     """An ad account of Facebook. `fb_id` begins with act_; money is in `currency`, days are days of `timezone`.
 
-    `others` are the other ad accounts of the business, with their currencies.
+    `others` are the other ad accounts of the business, with their currencies; `stored_from` is the first day whose
+    figures are stored, None where that is unknown.
     """
 
     id: UUID
@@ -45,6 +46,7 @@ class AdAccount:
     currency: str
     timezone: ZoneInfo
     others: Sequence[str] = ()
+    stored_from: date | None = None
 
     def shown(self) -> dict[str, Any]:
         """What a result says of the account that its money is of."""
@@ -155,6 +157,7 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
             row["currency"],
             zone_of(zone),
             row["other_ad_accounts"],
+            row["synced_from"],
         )
     has_token = row["has_facebook_token"]
     has_leads, has_messages = row["has_leads"], row["has_messages"]

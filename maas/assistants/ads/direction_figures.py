@@ -38,9 +38,10 @@ class Directions:
         return "stored" if self.tree is None else "facebook"
 
     def covered(self, period: Period) -> Period:
-        """The part of a period that its figures are of. Raises ToolFailure for days that Facebook has forgotten."""
+        """The part of a period that its figures are of. Raises ToolFailure for days that Facebook has forgotten, or
+        that are not stored."""
         if self.tree is None:
-            return period
+            return period.since(self.ad_account.stored_from)
         first, last = period.facebook_days
         return Period(period.name, first, last, period.zone, period.today)
 

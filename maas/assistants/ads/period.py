@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal, Self
 from zoneinfo import ZoneInfo
@@ -34,6 +34,7 @@ PeriodName = Literal[
 ONE_DAY = timedelta(days=1)
 EARLIEST, LATEST = date(2000, 1, 1), date(2100, 12, 31)
 FACEBOOK_MONTHS = 37  # Facebook refuses questions on days before
+MORE_DAYS = "an operator reads more of them: maas ads sync --days N"
 _DAYS = {"last_7d": 7, "last_14d": 14, "last_30d": 30, "last_90d": 90}
 _MONTHS = {"last_6m": 6, "last_12m": 12}
 _CALENDAR = {"week", "month", "quarter", "year"}
@@ -66,13 +67,17 @@ class PeriodArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Days from `first` to `last`, both included; None: without an end. `today` is the day of the question."""
+    """Days from `first` to `last`, both included; None: without an end. `today` is the day of the question.
+
+    `is_shortened`: earlier days were asked for, and are not stored.
+    """
 
     name: PeriodName | Literal["custom"]
     first: date | None
     last: date | None
     zone: ZoneInfo
     today: date
+    is_shortened: bool = False
 
     @property
     def start(self) -> datetime | None:
@@ -96,7 +101,20 @@ class Period:
     def shown(self) -> dict[str, Any]:
         """What a result says of it; every result of a tool with a period has it."""
         first, last = (None if one is None else one.isoformat() for one in (self.first, self.last))
-        return {"name": self.name, "date_from": first, "date_to": last, "timezone": self.zone.key}
+        shown: dict[str, Any] = {"name": self.name, "date_from": first, "date_to": last, "timezone": self.zone.key}
+        if self.is_shortened:
+            shown["left_out"] = (
+                f"days before {first} are not stored, so they are in no figure here: say so; {MORE_DAYS}"
+            )
+        return shown
+
+    def since(self, day: date | None) -> Period:
+        """The part of it whose figures are stored, from this day on. Raises ToolFailure if there is none."""
+        if day is None or (self.first is not None and self.first >= day):
+            return self
+        if (self.last or self.today) < day:
+            raise ToolFailure(f"figures of those days are not stored, only those since {day}: say so; {MORE_DAYS}")
+        return replace(self, first=day, is_shortened=True)
 
     def shown_of_facebook(self) -> dict[str, Any]:
         """As `shown`, with the days that Facebook was asked for."""

@@ -18,6 +18,7 @@ class AdsAccountRow(TypedDict):
     ad_account_name: str | Any
     currency: str | Any
     timezone: str | Any
+    synced_from: date | None
     crm_url: str | Any
     crm_currency: str | None
     rate: Decimal | None
@@ -660,7 +661,7 @@ class AdsSyncedToRow(TypedDict):
 
 ads_synced_to: Value[date, AdsSyncedToRow, pg.uuid, pg.uuid]
 
-ads_set_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.date]
+ads_set_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.date, pg.date, pg.bool_]
 
 ads_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text]
 

@@ -28,7 +28,8 @@ from shared.group_commit import BAD_DATA
 from shared.vendors import VendorError
 from shared.vendors.service import Limits
 
-FIRST_DAYS = 90  # of the first sync
+FIRST_DAYS = 365  # of the first sync
+FORM_DAYS = 90  # Facebook keeps leads by forms no longer
 RESTATED_DAYS = 7  # Facebook counts a lead that comes within a week of the click for the day of the click
 PORTION_DAYS = 30
 WON = 142  # the stage of sold leads, in all pipelines of amoCRM
@@ -126,10 +127,12 @@ class Sync:
         zone, now = tree.account.timezone, await self._db.value(queries.ads_now)
         today = now.astimezone(zone).date()
         synced_to = await self._db.value(queries.ads_synced_to, self._user_id, tree.account.id)
-        for first, last in portions(self._first_day(synced_to, today), today):
+        begin = self._first_day(synced_to, today)
+        for first, last in portions(begin, today):
             counts = await tree.all_days(Period("custom", first, last, zone, today))
             complete = min(last, today - timedelta(days=1))
-            await self._db.value(queries.ads_set_synced_to, self._user_id, tree.account.id, complete)
+            ends = (complete, begin, last == today)
+            await self._db.value(queries.ads_set_synced_to, self._user_id, tree.account.id, *ends)
             self._report("days of ad sets", counts[0])
             self._report("days of ads", counts[1])
         await self._db.value(queries.ads_synced, self._user_id, tree.account.id, "ads")
@@ -138,9 +141,9 @@ class Sync:
         """Leads by forms of the ads that brought some; the place is noted once all of these ads were read."""
         tree, account = tree_of(self._db, self._vendors, context), account_of(context)
         now = await self._db.value(queries.ads_now)
-        oldest = now - timedelta(days=FIRST_DAYS)
+        oldest = now - timedelta(days=FORM_DAYS)
         for row in await self._db.rows(queries.ads_forms_to_read, self._user_id, tree.account.id, oldest):
-            since = row["since"] if self._days is None else now - timedelta(days=min(self._days, FIRST_DAYS))
+            since = row["since"] if self._days is None else now - timedelta(days=min(self._days, FORM_DAYS))
             if not (found := await tree.facebook.form_leads(row["fb_id"], since)):
                 continue
             leads = [asdict(one) | {"created_at": one.created_at.isoformat()} for one in found]

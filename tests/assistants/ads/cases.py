@@ -18,6 +18,7 @@ RESULTS = {
     "qualified_leads_engaged": "engaged",
     "qualified_leads_crm": "qualified",
 }
+NOTHING = dict.fromkeys((*FIGURES[:4], *RESULTS.values()), 0)
 
 
 def window_of(account: str, period: str) -> Window:
@@ -66,8 +67,7 @@ class Case:
         if missing := set(true) - set(found):
             self.wrong.append(f"{what}: {sorted(map(str, missing))} are missing")
         for one, given in found.items():
-            nothing = dict.fromkeys((*FIGURES[:4], *RESULTS.values()), 0)
-            self.same(f"{what} {one}", true.get(one, nothing), given, *names)
+            self.same(f"{what} {one}", true.get(one, NOTHING), given, *names)
 
     def results(self, what: str, true: dict[str, Any], spend: float, given: dict[str, Any]) -> None:
         """What leads brought, and the costs of it; a return in a currency without a rate is refused."""

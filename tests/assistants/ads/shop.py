@@ -145,6 +145,13 @@ class Shop:
         self.add("crm_integration", user_account_id=self.account, base_url=self._crm_url)
         self._set_secret(f"amocrm_{self.account.hex}", CRM_TOKEN)
 
+    def forget_token(self, fb_id: str) -> None:
+        name = f"facebook_{fb_id.removeprefix('act_')}"
+        self._connection.execute("delete from user_secrets where user_id = %s and name = %s", (self.user, name))
+
+    def set_token(self, fb_id: str, token: str) -> None:
+        self._set_secret(f"facebook_{fb_id.removeprefix('act_')}", token)
+
     def _set_secret(self, name: str, value: str) -> None:
         self._connection.execute("select maas_set_secret(%s, %s, %s, 'test')", (self.user, name, value))
 

@@ -227,3 +227,21 @@ async def test_a_test_whose_ad_is_refused_leaves_nothing_running(shop: Shop, fac
     assert body["error_code"] == "failed" and "not started" in body["message"]
     (row,) = shop.rows("select status, fb_adset_id from creative_tests where user_id = %s", shop.user)
     assert row["status"] == "failed" and facebook.state()["adsets"][row["fb_adset_id"]]["status"] == "PAUSED"
+
+
+async def test_days_that_are_not_stored_are_in_no_figure(shop: Shop) -> None:
+    """Else all that old leads paid would stand against what the last days cost."""
+    creative = shop.creative("Видео")
+    shop.rows("update ad_accounts set synced_from = '2026-11-01' where user_id = %s returning id", shop.user)
+    shop.add("creative_metrics_history", creative_id=creative, day="2026-11-10", spend=100, impressions=9, leads=10)
+    shop.lead(5, source_creative_id=creative, revenue=150)
+    shop.lead(200, source_creative_id=creative, revenue=10_000)
+    for tool in ("getTopCreatives", "getCreatives", "getCreativeDetails"):
+        named = {"creative_id": str(creative)} if tool == "getCreativeDetails" else {}
+        data = await shop.data(tool, {"period": "all"} | named)
+        shown = data.get("creative") or data["creatives"][0]
+        assert (shown["spend"], shown["revenue"], shown["roi"]) == (100.0, 150.0, 50.0)
+        assert data["period"]["date_from"] == "2026-11-01" and "2026-11-01 are not stored" in data["period"]["left_out"]
+    assert "left_out" not in (await shop.data("getCreatives", {"period": "last_7d"}))["period"]
+    body = await shop.call("getCreatives", {"date_to": "2026-10-31"})
+    assert body["error_code"] == "failed" and "only those since 2026-11-01" in body["message"]

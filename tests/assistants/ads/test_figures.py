@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
@@ -14,11 +16,12 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from shared.db import open_database
 from tests.assistants.ads.asked import assistant, numbers, shown, sources, window
-from tests.assistants.ads.cases import FIGURES, VIDEO, Case
+from tests.assistants.ads.cases import FIGURES, NOTHING, VIDEO, Case
 from tests.assistants.ads.questions import QUESTIONS, Order, Question, Refusal
 from tests.assistants.ads.truth import Truth
 from tests.assistants.ads.year import Year, YearShop, as_worker, loaded_year
 from tests.demo.agency import ACCOUNTS, CAMPAIGNS
+from tests.demo.services import TOKEN
 
 PERIODS = ("last_7d", "last_30d", "this_month", "last_month", "last_12m", "all")
 
@@ -163,8 +166,79 @@ async def test_leads_and_sales(case: Case) -> None:
     steps = {one["step"]: one["count"] for one in data["steps"]}
     counted = {"leads": true["leads"], "engaged": true["engaged_or_further"], "paid": true["paid"]}
     case.same("getFunnelStats", counted, steps, *counted)
+    stages = {row["id"]: row["count"] for one in data["pipelines"] for row in one["stages"] if row["id"]}
+    in_stages = case.truth.stages(case.window)
+    case.same("getFunnelStats stages", in_stages, stages, *in_stages)
     data = await case.ask("getLeads")
     case.same("getLeads", {"count": true["leads"]}, data, "count")
+
+
+async def test_dialogues(case: Case) -> None:
+    true = case.truth.dialogues(case.window)
+    data = await case.ask("getDialogs", limit=100)
+    case.same("getDialogs", {"count": len(true)}, data, "count")
+    newest = sorted(true.values(), key=lambda one: one["last_at"], reverse=True)[: len(data["dialogs"])]
+    for given, one in zip(data["dialogs"], newest, strict=True):
+        known = {
+            "messages_from_client": one["messages"],
+            "messages_to_client": one["answers"],
+            "last_message_at": one["last_at"].isoformat(timespec="seconds"),
+            "is_lead": one["lead"] is not None,
+        }
+        at = datetime.fromisoformat(given["last_message_at"]).astimezone(UTC).isoformat()
+        shown = given | {"last_message_at": at, "is_lead": given["lead_id"] is not None}
+        case.same(f"getDialogs {one['jid']}", known, shown, *known)
+    assert "lid" not in str(data["dialogs"])
+
+
+async def test_each_lead(shop: YearShop, truth: Truth) -> None:
+    """What the CRM has is found by its id there, with the ad that brought it, what it wrote and what it paid."""
+    case = Case(shop, truth, "act_20260", "all")
+    for one in truth.rows("select * from agency.leads where crm is not null and account = 'act_20260' order by crm"):
+        data = await shop.data("getLeadDetails", {"lead_id": str(one["crm"])}, account="act_20260")
+        lead = data["lead"]
+        known = {
+            "stage_id": str(one["stage"]),
+            "messages": one["messages"],
+            "is_engaged": one["is_engaged"],
+            "is_qualified": one["is_qualified"],
+            "revenue": one["revenue"],
+            "creative": one["title"],
+            "direction": one["direction"],
+            "created_at": one["created_at"].astimezone(ZoneInfo("Asia/Almaty")).isoformat(timespec="seconds"),
+        }
+        case.same(f"getLeadDetails {one['crm']}", known, lead, *known)
+    assert case.checked > 500 and case.wrong == []
+
+
+async def test_compared_creatives(shop: YearShop, truth: Truth, year: Year) -> None:
+    titles = {ad.title: ad.creative for ad in year.agency.ads if ad.adset.startswith("11")}
+    names = sorted(titles)
+    for period in PERIODS:
+        case = Case(shop, truth, "act_20260", period)
+        figures = truth.figures("creative", case.window)
+        for first in range(0, len(names) - 1, 5):
+            data = await case.ask("compareCreatives", creative_ids=names[first : first + 5])
+            true = {titles[name]: figures.get(titles[name], NOTHING) for name in names[first : first + 5]}
+            shown = [one | {"key": titles[one["title"]]} for one in data["creatives"]]
+            case.list("compareCreatives", true, shown, FIGURES[:4], key="key")
+        assert case.wrong == []
+
+
+@pytest.mark.parametrize("period", PERIODS)
+async def test_without_facebook_the_stored_figures_are_the_same(shop: YearShop, truth: Truth, period: str) -> None:
+    case = Case(shop, truth, "act_20260", period)
+    shop.forget_token("act_20260")
+    try:
+        data = await case.ask("getDirections", limit=100)
+        assert data["source"] == "stored"
+        case.list("getDirections", truth.figures("direction", case.window), data["directions"], FIGURES, key="name")
+        data = await case.ask("getROIReport", limit=100)
+        total = truth.figures("account", case.window)["act_20260"]
+        case.same("getROIReport", total, data["total"], "spend", "cpl")
+    finally:
+        shop.set_token("act_20260", TOKEN)
+    assert case.wrong == []
 
 
 def test_forty_questions(year: Year, truth: Truth, tmp_path: Path) -> None:

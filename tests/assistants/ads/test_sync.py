@@ -152,8 +152,9 @@ def test_everything_is_stored_once(business: Marketer, crm: Running) -> None:
     assert (first["video_views"], first["p95"]) == (900, 90)
     (chat,) = rows(business, "name, messages_in, messages_out, synced_to", "whatsapp_chats")
     assert (chat["name"], chat["messages_in"], chat["messages_out"]) == ("Айгуль", 1, 1)
-    (account,) = rows(business, "synced_to", "ad_accounts")
-    assert account["synced_to"] == today() - timedelta(days=1)
+    (account,) = rows(business, "synced_from, synced_to", "ad_accounts")
+    ends = (today() - timedelta(days=364), today() - timedelta(days=1))
+    assert (account["synced_from"], account["synced_to"]) == ends
     (state,) = rows(business, "status, checked_at", "whatsapp_integration")
     assert state["status"] == "open" and state["checked_at"] is not None
     again = sync(business)
@@ -255,6 +256,9 @@ def test_a_chat_that_is_older_than_the_first_sync_is_left_out(business: Marketer
     assert sync(business, "--days", "30").returncode == 0
     assert [row["jid"] for row in rows(business, "jid", "whatsapp_chats")] == [JID]
     assert len(rows(business, "day", "adset_metrics_history")) == 2
+    for days, stored in (("20", 29), ("60", 59)):
+        assert sync(business, "--days", days).returncode == 0
+        assert rows(business, "synced_from", "ad_accounts") == [{"synced_from": today() - timedelta(days=stored)}]
 
 
 def test_days_can_be_read_again(business: Marketer) -> None:

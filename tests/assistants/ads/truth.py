@@ -105,6 +105,20 @@ class Truth:
         )
         return row
 
+    def stages(self, window: Window) -> dict[str, int]:
+        """How many leads of those days are in each stage of the CRM."""
+        query = """
+            select stage::text as key, count(*) as leads from agency.leads
+            where stage is not null and (created_at at time zone %s)::date between %s and %s group by 1"""
+        return {key: row["leads"] for key, row in self._by_key(query, window.zone, window.first, window.last).items()}
+
+    def dialogues(self, window: Window) -> Rows:
+        """The dialogues whose last message is of those days."""
+        query = """
+            select jid as key, jid, messages, answers, last_at, lead from agency.dialogues
+            where (last_at at time zone %s)::date between %s and %s"""
+        return self._by_key(query, window.zone, window.first, window.last)
+
     def rows(self, query: str, *values: Any, **named: Any) -> list[dict[str, Any]]:
         return [_plain(row) for row in self._connection.execute(query.encode(), named or values).fetchall()]
 

@@ -62,7 +62,7 @@ with no data;
 create materialized view agency.leads as
 select l.lead, l.person, l.created_at, l.crm, l.stage, l.messages, l.messages >= 2 as is_engaged,
   coalesce(l.stage in (12, 13, 142), false) as is_qualified,
-  case when l.stage = 142 then l.price else 0 end as revenue, a.account, a.id as ad, a.creative, a.direction
+  case when l.stage = 142 then l.price else 0 end as revenue, a.account, a.id as ad, a.creative, a.title, a.direction
 from (
   select q.*, coalesce((select sum(d.messages) from agency.dialogues d where d.lead = q.lead), 0) as messages,
     coalesce(q.form_ad,

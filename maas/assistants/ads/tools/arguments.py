@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import account_of
+from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.clients.facebook import from_minor, minor_units
 from maas.assistants.ads.metrics import Tier, compare_to_target, rounded, tier
 from maas.assistants.ads.period import Period, PeriodArguments, PeriodName, resolve
@@ -82,6 +82,13 @@ class DirectionArguments(BaseModel):
 async def period_of(db: Database, arguments: PeriodArguments, context: ToolContext, default: PeriodName) -> Period:
     """The period of a call, in the zone of its account. Raises ToolFailure if it begins after today."""
     return resolve(arguments, account_of(context).timezone, await db.value(queries.ads_now), default)
+
+
+async def stored_period_of(
+    db: Database, arguments: PeriodArguments, context: ToolContext, default: PeriodName
+) -> Period:
+    """As `period_of`, without days of which nothing is stored. Raises ToolFailure, also if that is all of them."""
+    return (await period_of(db, arguments, context, default)).since(ad_account_of(context).stored_from)
 
 
 def minor_of(amount: Decimal, currency: str) -> int:

@@ -23,7 +23,7 @@ from maas.assistants.ads.creatives import (
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phones
-from maas.assistants.ads.tools.arguments import DaysArguments, Reference, entities, money, period_of
+from maas.assistants.ads.tools.arguments import DaysArguments, Reference, entities, money, stored_period_of
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer
 from maas.tools.tool import Tool, ToolContext, tool
@@ -67,7 +67,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
     async def get_creative_details(arguments: CreativePeriodArguments, context: ToolContext) -> Any:
         """Show one creative: figures, and the ads and directions that use it. Default period: all."""
         row = await find_creative(db, context, arguments.creative_id)
-        period = await period_of(db, arguments, context, "all")
+        period = await stored_period_of(db, arguments, context, "all")
         (one,) = await read_creatives(db, context, period, ids=[row["id"]])
         ads = await db.rows(queries.creative_ads, context.user_id, ad_account_of(context).id, row["id"])
         state = {
@@ -90,7 +90,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
     async def get_creative_metrics(arguments: CreativeDaysArguments, context: ToolContext) -> Any:
         """Show a creative's figures by day, with the retention of a video at 25, 50, 75, 95 %. Default: last_30d."""
         row = await find_creative(db, context, arguments.creative_id)
-        period = await period_of(db, arguments, context, "last_30d")
+        period = await stored_period_of(db, arguments, context, "last_30d")
         (one,) = await read_creatives(db, context, period, ids=[row["id"]])
         days = await db.rows(queries.creative_days, context.user_id, row["id"], period.first, period.last)
         is_video = row["media_type"] == "video"

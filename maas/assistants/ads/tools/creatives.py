@@ -14,7 +14,7 @@ from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
 from maas.assistants.ads.metrics import ctr
 from maas.assistants.ads.period import Period, PeriodArguments
-from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, period_of
+from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, stored_period_of
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
@@ -56,7 +56,7 @@ def make_creative_tools(deps: Deps) -> list[Tool]:
     @tool(name="getCreatives", domain=DOMAIN, effect="read", needs="data")
     async def get_creatives(arguments: CreativesArguments, context: ToolContext) -> Any:
         """List creatives with spend, leads, cost per lead, tier, score and risk. Default period: last_30d."""
-        period = await period_of(db, arguments, context, "last_30d")
+        period = await stored_period_of(db, arguments, context, "last_30d")
         direction_id = await _direction(db, context, arguments.direction_id)
         found = await read_creatives(db, context, period, status=arguments.status, direction_id=direction_id)
         return _list(period, found[: arguments.limit], context, len(found))
@@ -77,7 +77,7 @@ def make_creative_tools(deps: Deps) -> list[Tool]:
         ids = {row["id"] for row in await find_creatives(db, context, arguments.creative_ids)}
         if len(ids) < len(arguments.creative_ids):
             raise ToolFailure("two of these ids are of one creative: name each creative once")
-        period = await period_of(db, arguments, context, "all")
+        period = await stored_period_of(db, arguments, context, "all")
         found = sorted(await read_creatives(db, context, period, ids=sorted(ids)), key=lambda one: one.rank)
         return _list(period, found, context, len(found))
 
@@ -95,7 +95,7 @@ async def _direction(db: Database, context: ToolContext, reference: str | None) 
 
 
 async def _rank(db: Database, arguments: RankedArguments, context: ToolContext, *, is_best: bool) -> ToolAnswer:
-    period = await period_of(db, arguments, context, "all")
+    period = await stored_period_of(db, arguments, context, "all")
     found = [one for one in await read_creatives(db, context, period) if one.has_data]
     found.sort(key=sort_key(arguments.metric, is_best=is_best))
     return _list(period, found[: arguments.limit], context, len(found))

@@ -140,6 +140,8 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             tree = tree_of(db, vendors, context)
             of_ads = sums_of(await tree.insights("ad", period))
             of_creatives = await tree.creatives_of(of_ads)
+        else:
+            period = period.since(ad_account.stored_from)
         creatives, revenue, rows = await together(
             db.rows(queries.ads_creatives, *owner),
             read_revenue(db, account),

@@ -3,8 +3,11 @@
 -- name: ads_synced_to  -- $1 user, $2 ad account: the last day whose figures are complete
 select synced_to from maas.ad_accounts where user_id = $1 and id = $2;
 
--- name: ads_set_synced_to  -- $1 user, $2 ad account, $3 the last day whose figures are complete
-update maas.ad_accounts set synced_to = greatest(synced_to, $3) where user_id = $1 and id = $2;
+-- name: ads_set_synced_to  -- $1 user, $2 ad account, $3 the last day whose figures are complete, $4 the first day that
+-- the sync reads, $5 whether it has read all: only then do older days join those that are stored
+update maas.ad_accounts set synced_to = greatest(synced_to, $3),
+  synced_from = case when synced_from is null or $5::boolean then least(synced_from, $4::date) else synced_from end
+where user_id = $1 and id = $2;
 
 -- name: ads_synced  -- $1 user, $2 ad account or user account, $3 ads, crm or whatsapp: it was read to the end
 with of_ads as (update maas.ad_accounts set synced_at = maas.maas_now() where user_id = $1 and id = $2 and $3 = 'ads'),

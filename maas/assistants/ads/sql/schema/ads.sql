@@ -29,6 +29,7 @@ create table maas.ad_accounts (
   can_run_ads boolean,
   status text,
   status_checked_at timestamptz,
+  synced_from date,
   synced_to date,
   forms_synced_to timestamptz,
   synced_at timestamptz,
@@ -43,6 +44,8 @@ comment on table maas.ad_accounts is
 comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that its days are in';
 comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
 comment on column maas.ad_accounts.synced_at is 'When a sync last read Facebook to the end';
+comment on column maas.ad_accounts.synced_from is
+  'The first day whose figures are stored; null: no sync has read any';
 comment on column maas.ad_accounts.synced_to is 'The last day whose figures are complete';
 comment on column maas.ad_accounts.forms_synced_to is 'Leads by its forms that came before are in the table leads';
 create index idx_ad_accounts_user_account on maas.ad_accounts (user_account_id);
