@@ -481,8 +481,10 @@ class ClientMemoriesRow(TypedDict):
     client: Any
     created_at: datetime | Any
     updated_at: datetime | Any
+    memory: str | Any
+    tags: list[str] | Any
 
-client_memories: Query[ClientMemoriesRow, pg.uuid, pg.int8]
+client_memories: Query[ClientMemoriesRow, pg.uuid, pg.int8, pg.bool_]
 
 class ClientMemoryTextsRow(TypedDict):
     asked: UUID | Any
@@ -491,6 +493,7 @@ class ClientMemoryTextsRow(TypedDict):
     client: Any
     created_at: datetime | Any
     updated_at: datetime | Any
+    tags: list[str] | Any
 
 client_memory_texts: Query[ClientMemoryTextsRow, pg.uuid, pg.array[pg.uuid]]
 

@@ -28,10 +28,11 @@ FORGET_POLL_INTERVAL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ClientMemory:
-    """A memory without its text.
+    """What filters know of a memory.
 
     `entities` are the ids of the agent, application and session that it was added with, by `agent_id`, `app_id` and
     `run_id`; `metadata` is what the client added. `created_at` is when it was said, `updated_at` when it was corrected.
+    `categories` are the tags of the summary that it is in; `text` is None where it was not read.
     """
 
     id: UUID
@@ -39,6 +40,8 @@ class ClientMemory:
     updated_at: datetime
     entities: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] | None = None
+    categories: tuple[str, ...] = ()
+    text: str | None = None
 
     @classmethod
     def from_row(cls, row: queries.ClientMemoriesRow | queries.ClientMemoryTextsRow) -> ClientMemory:
@@ -46,7 +49,8 @@ class ClientMemory:
         entities = {name: value for name in ENTITIES if isinstance(value := client.get(name), str)}
         metadata = client.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else None
-        return cls(row["id"], row["created_at"], row["updated_at"], entities, metadata)
+        tags = tuple(row["tags"] or ())
+        return cls(row["id"], row["created_at"], row["updated_at"], entities, metadata, tags, row["memory"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,10 @@ class Version:
     created_at: datetime
 
 
-async def list_client_memories(db: Database, user_id: UUID) -> list[ClientMemory]:
-    """The newest MAX_LISTED memories of a user, newest first."""
-    return [ClientMemory.from_row(row) for row in await db.rows(queries.client_memories, user_id, MAX_LISTED)]
+async def list_client_memories(db: Database, user_id: UUID, *, with_words: bool = False) -> list[ClientMemory]:
+    """The newest MAX_LISTED memories of a user, newest first; texts and categories are read `with_words` only."""
+    rows = await db.rows(queries.client_memories, user_id, MAX_LISTED, with_words)
+    return [ClientMemory.from_row(row) for row in rows]
 
 
 async def read_client_memories(db: Database, user_id: UUID, ids: Sequence[UUID]) -> list[ClientMemoryText]:

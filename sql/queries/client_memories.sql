@@ -1,18 +1,22 @@
 -- Messages as clients of mem0 see them: each message of the user is a memory, whose text is that of its newest
 -- correction, under the id of the message itself.
 
--- name: client_memories  -- $1 user, $2 how many; newest first, without their text
+-- name: client_memories  -- $1 user, $2 how many, $3 whether with their texts and tags; newest first
 with corrections as materialized (
-  select distinct k.root_id, k.valid_from from maas.maas_corrections($1, 'infinity') k
+  select distinct k.root_id, k.valid_id, k.valid_from from maas.maas_corrections($1, 'infinity') k
 ), latest as materialized (
-  select l.id, l.metadata->'client' as client, l.occurred_at, l.seq
+  select l.id, l.metadata->'client' as client, l.occurred_at, l.seq, l.record_id
   from maas.raw_logs l
   where l.user_id = $1 and l.message_type = 'user_query' and l.is_remembered and not exists (
     select from maas.memory_corrections c join maas.raw_logs r on r.id = c.root_id and r.user_id = $1
     where c.id = l.id and c.user_id = $1)
   order by l.occurred_at desc, l.seq desc limit $2
 )
-select l.id, l.client, l.occurred_at as created_at, coalesce(k.valid_from, l.occurred_at) as updated_at
+select l.id, l.client, l.occurred_at as created_at, coalesce(k.valid_from, l.occurred_at) as updated_at,
+  case when $3 then (
+    select v.content from maas.raw_logs v where v.id = coalesce(k.valid_id, l.id) and v.user_id = $1) end as memory,
+  case when $3 then (
+    select s.tags from maas.lsm_storage s where s.id = l.record_id and s.user_id = $1) end as tags
 from latest l left join corrections k on k.root_id = l.id
 order by l.occurred_at desc, l.seq desc;
 
@@ -27,7 +31,8 @@ with known as materialized (
   select distinct root_id, valid_id, valid_from from known
 )
 select a.asked, g.id, coalesce(v.content, g.content) as memory, g.metadata->'client' as client,
-  g.occurred_at as created_at, coalesce(k.valid_from, g.occurred_at) as updated_at
+  g.occurred_at as created_at, coalesce(k.valid_from, g.occurred_at) as updated_at,
+  (select s.tags from maas.lsm_storage s where s.id = g.record_id and s.user_id = $1) as tags
 from asked a
 -- offset 0: one index probe per message, never a scan
 cross join lateral (select * from maas.raw_logs l where l.id = a.id offset 0) g

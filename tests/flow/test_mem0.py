@@ -169,6 +169,48 @@ def test_lists_have_filters_and_pages(sdk: SDK, name: str) -> None:
     assert [one["memory"] for one in found] == [food]
 
 
+def test_words_and_ids_are_filtered_by(sdk: SDK, name: str) -> None:
+    """The text as it reads now, in lists and in searches."""
+    whose = {"user_id": name}
+    (tea,), (boat,) = sdk.add("I like green Tea.", **whose), sdk.add("My boat is called Zephyr.", **whose)
+    sdk.read("PUT", f"/v1/memories/{boat['id']}/", json={"text": "My boat is called Boreas."})
+    read = {"tea": "I like green Tea.", "boat": "My boat is called Boreas."}
+    assert sdk.texts(whose, {"keywords": {"icontains": "TEA"}}) == [read["tea"]]
+    assert sdk.texts(whose, {"keywords": {"contains": "tea"}}) == []
+    assert sdk.texts(whose, {"keywords": "boreas"}) == [read["boat"]]
+    assert sdk.texts(whose, {"keywords": {"contains": "Zephyr"}}) == []
+    assert sdk.texts(whose, {"NOT": {"keywords": {"icontains": "boat"}}}) == [read["tea"]]
+    assert sdk.texts(whose, {"memory_ids": [tea["id"], str(uuid4())]}) == [read["tea"]]
+    assert sdk.texts(whose, {"memory_ids": {"in": [boat["id"].upper()]}}) == [read["boat"]]
+    assert sdk.texts(whose, {"timestamp": {"lt": "2020-01-01"}}) == []
+    for filters, expected in (({"keywords": {"contains": "boat"}}, "boat"), ({"memory_ids": [tea["id"]]}, "tea")):
+        found = sdk.search("boat tea", filters={"AND": [whose, filters]})
+        assert [one["memory"] for one in found] == [read[expected]]
+
+
+def test_categories_are_the_tags_of_summaries(stack: Stack, sdk: SDK, name: str) -> None:
+    whose = {"user_id": name}
+    body = {"messages": [{"role": "user", "content": "I adopted a greyhound called Comet."}], **whose}
+    added = sdk.read("POST", "/v3/memories/add/", json=body)
+    stack.wait_archived(UUID(added["event_id"]))
+    (memory,) = sdk.get_all(whose)["results"]
+    tag = memory["categories"][0]
+    assert sdk.get(memory["id"])["categories"] == memory["categories"]
+    for filters, is_found in (
+        ({"categories": tag}, True),
+        ({"categories": {"in": [tag, "music"]}}, True),
+        ({"categories": [tag]}, True),
+        ({"categories": {"icontains": tag[1:4].upper()}}, True),
+        ({"categories": "*"}, True),
+        ({"categories": {"ne": "music"}}, True),
+        ({"categories": {"in": ["music"]}}, False),
+        ({"categories": {"ne": tag}}, False),
+        ({"NOT": {"categories": {"in": [tag]}}}, False),
+    ):
+        assert len(sdk.texts(whose, filters)) == is_found, filters
+        assert len(sdk.search("greyhound", filters={"AND": [whose, filters]})) == is_found, filters
+
+
 @pytest.mark.parametrize(
     ("filters", "problem"),
     [
@@ -189,6 +231,12 @@ def test_lists_have_filters_and_pages(sdk: SDK, name: str) -> None:
         ({"created_at": {"gte": 1_700_000_000}}, "must be a time in ISO 8601"),
         ({"created_at": {"contains": "2023"}}, "contains is for texts"),
         ({"metadata": "x"}, "metadata must be an object"),
+        ({"memory_ids": "x"}, "memory_ids must be a list"),
+        ({"memory_ids": [7]}, "memory_ids must be a list"),
+        ({"memory_ids": ["x"] * 1001}, "memory_ids must be a list of at most 1000 ids"),
+        ({"keywords": {"contains": 7}}, "contains needs a text"),
+        ({"categories": {"in": "pets"}}, "in needs a list"),
+        ({"categories": 7}, "must be a text"),
         ({"metadata": {"n": {"gt": None}}}, "needs a number, a text or a time"),
         ({"OR": [{"run_id": str(number)} for number in range(300)]}, "more than 200 conditions"),
     ],

@@ -14,11 +14,13 @@ from maas.http.request_input import in_zone, to_time
 from maas.memory.client_memories import ENTITIES, ClientMemory
 from shared.errors import MaasError
 
-TIMES = ("created_at", "updated_at")
+TIMES = ("created_at", "updated_at", "timestamp")
+WORDS = ("categories", "keywords")  # conditions on these need what a list does not read otherwise
 LOGIC = ("AND", "OR", "NOT")
 MAX_DEPTH = 10
 MAX_CONDITIONS = 200
 MAX_SHOWN_CHARS = 60
+MAX_IDS = 1000
 ANY = "*"
 Condition = Callable[[ClientMemory], bool]
 Test = Callable[[object], bool]
@@ -26,10 +28,14 @@ Test = Callable[[object], bool]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """`user` is the name of the user, None where none is named; `conditions` must all hold."""
+    """`user` is the name of the user, None where none is named; `conditions` must all hold.
+
+    `reads_words`: some are on the text or the categories of a memory.
+    """
 
     user: str | None = None
     conditions: tuple[Condition, ...] = ()
+    reads_words: bool = False
 
     def fits(self, memory: ClientMemory) -> bool:
         return all(condition(memory) for condition in self.conditions)
@@ -41,7 +47,7 @@ def parse_filters(value: Mapping[str, Any] | None, zone: tzinfo) -> Filters:
         return Filters()
     parser = _Parser(zone)
     condition = parser.parse(value, 1, names_user=True)
-    return Filters(parser.user, (condition,))
+    return Filters(parser.user, (condition,), parser.reads_words)
 
 
 @dataclass(slots=True)
@@ -49,6 +55,7 @@ class _Parser:
     zone: tzinfo
     user: str | None = None
     conditions: int = field(default=0)
+    reads_words: bool = False
 
     def parse(self, value: object, depth: int, *, names_user: bool) -> Condition:
         """Parse one object; with `names_user` every memory found must fit it, so that it may name the user."""
@@ -72,10 +79,15 @@ class _Parser:
             return lambda memory: test(memory.entities.get(name))
         if name in TIMES:
             test = _test(name, value, self._time)
-            return lambda memory: test(memory.created_at if name == "created_at" else memory.updated_at)
+            return lambda memory: test(memory.updated_at if name == "updated_at" else memory.created_at)
         if name == "metadata":
             return self._metadata(value)
-        known = ", ".join((*LOGIC, "user_id", *ENTITIES, *TIMES, "metadata"))
+        if name in WORDS:
+            self.reads_words = True
+            return _categories(value) if name == "categories" else _keywords(value)
+        if name == "memory_ids":
+            return _ids(value)
+        known = ", ".join((*LOGIC, "user_id", *ENTITIES, *TIMES, "metadata", *WORDS, "memory_ids"))
         raise _wrong(f"there is no field {_shown(name)}; there are: {known}")
 
     def _logic(self, name: str, value: object, depth: int, *, names_user: bool) -> Condition:
@@ -118,6 +130,31 @@ class _Parser:
         if at is None:
             raise _wrong(f"{name}: must be a time in ISO 8601, such as 2026-11-23T10:00:00Z")
         return at
+
+
+def _categories(value: object) -> Condition:
+    """Of a memory with several, one must fit: a value or `in` the whole of it, `contains` a part; `ne` fits none."""
+    if value == ANY:
+        return lambda memory: bool(memory.categories)
+    if isinstance(value, Mapping) and "ne" in value and len(value) == 1:
+        excluded = _text("categories", value["ne"])
+        return lambda memory: excluded not in memory.categories
+    test = _test("categories", {"in": value} if isinstance(value, list) else value, _text)
+    return lambda memory: any(test(one) for one in memory.categories)
+
+
+def _keywords(value: object) -> Condition:
+    """On the text: `contains` as it is written, `icontains` and a value alone in whatever case."""
+    test = _test("keywords", {"icontains": value} if isinstance(value, str) and value != ANY else value, _text)
+    return lambda memory: test(memory.text)
+
+
+def _ids(value: object) -> Condition:
+    named = value.get("in") if isinstance(value, Mapping) and value.keys() == {"in"} else value
+    if not isinstance(named, list) or len(named) > MAX_IDS or not all(isinstance(one, str) for one in named):
+        raise _wrong(f"memory_ids must be a list of at most {MAX_IDS} ids")
+    wanted = {one.casefold() for one in named}
+    return lambda memory: str(memory.id) in wanted
 
 
 def _test(name: str, value: object, convert: Callable[[str, object], Any]) -> Test:

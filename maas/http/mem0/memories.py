@@ -127,7 +127,7 @@ async def _find(state: AppState, owner: Owner, body: Mem0Search, filters: Filter
     found: dict[UUID, Mem0Memory] = {}
     if body.facts:
         for fact in await search_facts(state.reads, owner.user_id, body.query, within):
-            said = ClientMemory(fact.id, fact.last_said_at, fact.last_said_at)
+            said = ClientMemory(fact.id, fact.last_said_at, fact.last_said_at, text=fact.statement)
             if filters.fits(said):
                 found[fact.id] = to_memory(owner, ClientMemoryText(said, fact.statement, fact.id), 1.0)
     scores = {hit.id: hit.score for hit in hits}
@@ -152,7 +152,7 @@ async def post_mem0_list(request: Request) -> Response:
     results: list[Mem0Memory] = []
     if owner is not None:
         async with state.shares.reads.hold(owner.user_id):
-            listed = await list_client_memories(state.reads, owner.user_id)
+            listed = await list_client_memories(state.reads, owner.user_id, with_words=filters.reads_words)
             fitting = [one for one in listed if filters.fits(one) and within.fits(one)]
             shown = [one.id for one in fitting[(page - 1) * size : page * size]]
             known = await read_client_memories(state.reads, owner.user_id, shown)

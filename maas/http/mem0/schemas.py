@@ -74,7 +74,9 @@ class Mem0Add(Mem0Request):
 class Mem0Search(Mem0Request):
     query: QueryText
     user_id: Name | None = Field(None, description="The user by name, any text; or by `filters`.")
-    filters: dict[str, Any] | None = Field(None, description="AND, OR, NOT over ids, times and metadata.")
+    filters: dict[str, Any] | None = Field(
+        None, description="AND, OR, NOT over ids, times, metadata, categories and words."
+    )
     top_k: TopK | None = Field(None, description="By default 10.")
     threshold: Annotated[float, NUMBER] | None = Field(None, description="Only memories with at least this score.")
     latest_only: Flag | None = Field(None, description="A memory always reads as its latest version.")
@@ -83,7 +85,9 @@ class Mem0Search(Mem0Request):
 
 class Mem0List(Mem0Request):
     user_id: Name | None = Field(None, description="The user by name, any text; or by `filters`.")
-    filters: dict[str, Any] | None = Field(None, description="AND, OR, NOT over ids, times and metadata.")
+    filters: dict[str, Any] | None = Field(
+        None, description="AND, OR, NOT over ids, times, metadata, categories and words."
+    )
     start_date: IsoTime | None = Field(None, description="Only memories of this time or later, in ISO 8601.")
     end_date: IsoTime | None = Field(None, description="Only memories of this time or earlier, in ISO 8601.")
     latest_only: Flag | None = Field(None, description="A memory always reads as its latest version.")
@@ -122,7 +126,7 @@ class Mem0Memory(Schema):
     app_id: str | None = None
     run_id: str | None = None
     metadata: dict[str, Any] | None = None
-    categories: list[str] = Field([], description="Always empty: no model sorts memories into categories.")
+    categories: list[str] = Field([], description="The tags of the summary that it is in; empty until that is written.")
     created_at: datetime = Field(description="When it was said.")
     updated_at: datetime = Field(description="When it was corrected last.")
     score: float | None = Field(None, description="Of a search: 0 to 1.")
