@@ -1,7 +1,7 @@
 -- Pauses: what operators stop for a while without losing anything.
 --
 -- Runs of a paused assistant, API key or user leave the queue (queue_state -3), so that others of the same user go on,
--- and come back at the end of their order when nothing pauses them any more. What is in flight is finished. A paused
+-- and come back in their order, before what was sent later, when nothing pauses them any more. What is in flight is finished. A paused
 -- model is not called: fallbacks and rules do its work, and answers wait as for a model that is away.
 
 create or replace function maas.maas_is_paused(p_user uuid, p_caller text, p_kind text, p_assistant text, p_status text)
@@ -74,7 +74,8 @@ begin
     return query select 'not_found', 0;
     return;
   end if;
-  update maas.pipeline_runs r set queue_state = -2, seq = f.turn, updated_at = clock_timestamp()
+  -- They were sent before all that the inbox still holds, and are taken in before it.
+  update maas.pipeline_runs r set queue_state = -2, seq = f.turn - 4611686018427387904, updated_at = clock_timestamp()
   from (
     select s.id, nextval('maas.run_seq') as turn
     from (

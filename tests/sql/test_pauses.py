@@ -119,6 +119,22 @@ def test_the_order_of_a_user_holds_over_a_pause(connection: Connection, engine: 
     assert order == sent
 
 
+def test_what_was_paused_goes_before_what_was_sent_later(connection: Connection, engine: Engine) -> None:
+    """Also before what came in shortly before the end of the pause and is still in the inbox."""
+    ann = uuid4()
+    pause(connection, "user", ann)
+    first = [send(connection, ann) for _ in range(2)]
+    assert claimed(engine) == []
+    last = send(connection, ann)
+    resume(connection, "user", ann)
+    (run,) = engine.claim()
+    order = [run["id"]]
+    while next_runs := engine.finish(run)["claimed"]:
+        (run,) = next_runs
+        order.append(run["id"])
+    assert order == [*first, last]
+
+
 def test_a_run_that_comes_back_while_paused_is_not_claimed(connection: Connection, engine: Engine) -> None:
     ann = uuid4()
     run_id = send(connection, ann)
