@@ -130,6 +130,7 @@ COMMANDS = (
         "Operate",
         "Write the whole database to a file, as it is at one moment; requests go on meanwhile.",
     ),
+    Entry("capacity", "maas.cli.capacity:capacity", "Operate", "Compute what a number of users takes."),
     Entry(
         "move",
         "maas.cli.move:move",

@@ -78,7 +78,6 @@ async def test_a_long_message_that_ends_with_a_question_is_evidence(connection: 
     assert (await texts(db, user, question))[0] == told
 
 
-
 async def test_a_large_memory_finds_what_a_whole_read_finds(db: Database, connection: Connection, large: UUID) -> None:
     questions = ("What is the walrus called?", "Где стоит аквариум?", "When does the zeppelin land?", "walrus aquarium")
     by_rare_terms = [await texts(db, large, question, 1) for question in questions]
