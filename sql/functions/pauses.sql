@@ -1,8 +1,8 @@
 -- Pauses: what operators stop for a while without losing anything.
 --
--- Runs of a paused assistant, API key or user leave the queue (queue_state -3), so that others of the same user go on,
--- and come back in their order, before what was sent later, when nothing pauses them any more. What is in flight is finished. A paused
--- model is not called: fallbacks and rules do its work, and answers wait as for a model that is away.
+-- Runs of a paused assistant, API key or user leave the queue (queue_state -3), so that others of the same user go on.
+-- They come back in their order, before what was sent later, when nothing pauses them any more. What is in flight is
+-- finished. A paused model is not called: fallbacks and rules do its work, and answers wait as for one that is away.
 
 create or replace function maas.maas_is_paused(p_user uuid, p_caller text, p_kind text, p_assistant text, p_status text)
 returns boolean language sql stable as $$

@@ -68,14 +68,14 @@ async def test_a_long_message_that_ends_with_a_question_is_evidence(connection: 
     """Only a short one can be the question itself, asked before."""
     user = uuid4()
     question = "Which walrus camera did Basil choose for the harbour expedition?"
-    told = (
+    story = (
         "Basil and I compared offers all week: for the harbour expedition he finally did choose the walrus camera "
         "with the yellow housing, because its battery outlives two days of frost; which lens fits?"
     )
-    say(connection, user, [(NOW - timedelta(days=2), told)], conversation="long")
+    say(connection, user, [(NOW - timedelta(days=2), story)], conversation="long")
     other = "For the harbour expedition Basil did choose a warm walrus coat."
     say(connection, user, [(NOW - timedelta(days=1), other)], conversation="other")
-    assert (await texts(db, user, question))[0] == told
+    assert (await texts(db, user, question))[0] == story
 
 
 async def test_a_large_memory_finds_what_a_whole_read_finds(db: Database, connection: Connection, large: UUID) -> None:
