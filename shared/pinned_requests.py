@@ -11,6 +11,7 @@ import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
+from typing import Literal
 
 import httpx2
 
@@ -20,8 +21,15 @@ MAX_LOOKUPS = 32  # at a time; the threads of asyncio would be missed by others
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+Refusal = Literal["unknown_host", "not_public", "not_https"]
+
+
 class AddressRefused(Exception):
-    """A host has no address that may be connected to; the message names no address."""
+    """A host has no address that may be connected to; `code` says why and names no address."""
+
+    def __init__(self, code: Refusal) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 class PinnedRequests:
@@ -54,14 +62,14 @@ class PinnedRequests:
         try:
             found = await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host, port)
         except (OSError, UnicodeError, OverflowError):
-            raise AddressRefused("its host is not found") from None
+            raise AddressRefused("unknown_host") from None
         own = [one for one in found if any(one in network for network in self._networks)]
         if own:
             return own[0]
         if not found or not all(is_public(one) for one in found):
-            raise AddressRefused("its host has an address that is not public")
+            raise AddressRefused("not_public")
         if is_plain:
-            raise AddressRefused("http:// is for private networks; use https://")
+            raise AddressRefused("not_https")
         return found[0]
 
 

@@ -30,6 +30,7 @@ WebhookEvent = UserEvent | Literal["user.erased"]
 EVENTS: tuple[WebhookEvent, ...] = (*get_args(UserEvent), "user.erased")
 WebhookState = Literal["enabled", "asked", "gone", "failing", "queue_full"]
 DeliveryState = Literal["waiting", "delivered", "failed"]
+DeliveryError = Literal["unknown_host", "not_public", "not_https", "timeout", "unreachable", "no_answer"]
 WebhookUrl = Annotated[str, Field(max_length=MAX_URL_CHARS, pattern=URL_PATTERN)]
 Events = Annotated[list[WebhookEvent], Field(min_length=1, max_length=len(EVENTS))]
 UserEvents = Annotated[list[UserEvent], Field(min_length=1, max_length=len(EVENTS))]
@@ -110,7 +111,10 @@ class WebhookDelivery(Schema):
     state: DeliveryState
     attempts: int
     status: int | None = Field(description="What the endpoint answered last; null: nothing.")
-    error: str | None
+    error: DeliveryError | None = Field(
+        description="Why there was no answer. not_public: its host has an address that is not; not_https: http:// is "
+        "for networks that an operator has named; no_answer: the connection broke, or its certificate is refused."
+    )
     created_at: datetime
     changed_at: datetime
     next_at: datetime | None

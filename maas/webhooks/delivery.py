@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import structlog
@@ -22,10 +22,10 @@ import structlog
 from maas import queries
 from maas.engine.supervision import cancel_all
 from maas.webhooks.signatures import sign
-from shared.bounded_http import open_bounded
+from shared.bounded_http import is_unconnected, open_bounded
 from shared.db import Database
 from shared.models.retry import retry_after
-from shared.pinned_requests import AddressRefused, PinnedRequests
+from shared.pinned_requests import AddressRefused, PinnedRequests, Refusal
 from shared.public_addresses import Network
 
 PLACES = 64
@@ -40,6 +40,7 @@ EXIT_TIMEOUT_S = 2.0
 MAX_REPLY_BYTES = 65_536  # of its headers; the body is not read
 USER_AGENT = "MaaS-Webhooks/1"
 HOST = socket.gethostname()
+DeliveryError = Refusal | Literal["timeout", "unreachable", "no_answer"]
 log = structlog.get_logger()
 
 
@@ -114,7 +115,9 @@ class Sender:
 
     async def _send(self, http: httpx2.AsyncClient, requests: PinnedRequests, delivery: Delivery) -> dict[str, Any]:
         """Send a delivery once; return what came of it, as maas_finish_deliveries takes it."""
-        status, error, wait = None, None, None
+        status: int | None = None
+        error: DeliveryError | None = None
+        wait: float | None = None
         began = time.monotonic()
         body = json.dumps(delivery.body, ensure_ascii=False, separators=(",", ":")).encode()
         headers = sign(delivery.secrets, delivery.id, int(self._clock()), body)
@@ -127,11 +130,11 @@ class Sender:
                 with suppress(httpx2.HTTPError):
                     await response.aclose()
         except AddressRefused as refusal:
-            error = str(refusal)
+            error = refusal.code
         except TimeoutError:
-            error = f"it did not answer within {TIMEOUT_S:.0f} s"
+            error = "timeout"
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as failure:
-            error = f"no answer: {type(failure).__name__}"
+            error = "unreachable" if is_unconnected(failure) else "no_answer"
         seconds = time.monotonic() - began
         if error is not None:
             log.info("webhook_not_delivered", delivery=delivery.id, attempt=delivery.attempt, cause=error)

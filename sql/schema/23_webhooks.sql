@@ -59,7 +59,7 @@ create table maas.webhook_deliveries (
   claimed_by text,
   changed_at timestamptz not null default clock_timestamp(),
   status smallint,
-  error text
+  error varchar(20)
 );
 comment on table maas.webhook_deliveries is
   'One event for one endpoint, written in the transaction that makes it true; ids alone, texts are read when it is '
@@ -73,6 +73,7 @@ comment on column maas.webhook_deliveries.claimed_until is
 comment on column maas.webhook_deliveries.claimed_by is
   'Host and pid of that process: what it was sending is due at once when engines has it no more';
 comment on column maas.webhook_deliveries.status is 'What the endpoint answered last; null: nothing';
+comment on column maas.webhook_deliveries.error is 'Why there was no answer, as a code';
 create index idx_webhook_deliveries_waiting on maas.webhook_deliveries (endpoint_id, next_at, seq)
   where state = 'waiting';
 create index idx_webhook_deliveries_key on maas.webhook_deliveries (endpoint_id, key, seq) where state = 'waiting';

@@ -23,6 +23,7 @@ PLACES = (
     "history",
     "memory",
     "profile",
+    "webhooks",
     "admin",
     "admin/runs",
     "admin/prompts",
@@ -34,6 +35,7 @@ PLACES = (
     "admin/inventory",
     "admin/documents",
     "admin/keys",
+    "admin/webhooks",
     "admin/audit",
 )
 WIDTHS = (360, 768, 1440)
@@ -170,6 +172,8 @@ def serious_violations(page: Page) -> list[Any]:
 @pytest.mark.parametrize(("language", "scheme"), [("en-US", "light"), ("ru-RU", "dark")])
 def test_pages_fit_every_screen_and_keep_nobody_out(stack: Stack, visit: Visitor, language: str, scheme: str) -> None:
     """Each page is opened once; its window is then made as wide as those of phones, tablets and screens."""
+    hook = {"user_id": str(LOCAL_USER), "url": f"https://hooks.example/{'a-long-address/' * 9}"}
+    assert stack.client.post("/v1/webhooks", json=hook).status_code == 201
     page = visit(locale=language, color_scheme=scheme)
     page.locator("textarea").fill("I like tea.")
     page.keyboard.press("Enter")
@@ -181,6 +185,9 @@ def test_pages_fit_every_screen_and_keep_nobody_out(stack: Stack, visit: Visitor
             page.goto(place)
             expect(page.locator("main, h1").first).to_be_visible()
             expect(page.locator(".skeleton")).to_have_count(0)
+        if place.endswith("/ui/webhooks"):
+            page.get_by_role("button", name=re.compile("Deliveries|Отправки")).first.click()
+            expect(page.locator("table")).to_be_visible()
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 800})
             is_wide = "() => document.documentElement.scrollWidth > innerWidth"

@@ -233,7 +233,7 @@ def test_an_endpoint_that_fails_for_three_days_is_disabled(connection: Connectio
     endpoint = create(connection)
     answer(connection)
     (row,) = claim(connection)
-    finish(connection, row, None, error="no answer", is_slow=True)
+    finish(connection, row, None, error="no_answer", is_slow=True)
     assert claim(connection) == [], "it is paused"
     connection.execute("update webhook_endpoints set failing_since = now() - interval '73 hours'")
     hurry(connection)

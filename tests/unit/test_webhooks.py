@@ -121,14 +121,14 @@ def test_a_request_goes_to_the_address_that_was_checked(names: dict[str, list[li
     assert str(request.url) == "https://93.184.216.34:8443/a?b=c"
     assert request.headers["host"] == "hooks.example:8443"
     assert request.extensions["sni_hostname"] == "hooks.example"
-    with pytest.raises(AddressRefused, match="not public"):
+    with pytest.raises(AddressRefused, match="not_public"):
         build("https://hooks.example/")
 
 
 @pytest.mark.parametrize("found", [["10.0.0.1"], ["93.184.216.34", "10.0.0.1"], ["::ffff:127.0.0.1"], []])
 def test_a_name_with_a_private_address_is_refused(names: dict[str, list[list[str]]], found: list[str]) -> None:
     names["hooks.example"] = [found]
-    with pytest.raises(AddressRefused, match="not public"):
+    with pytest.raises(AddressRefused, match="not_public"):
         build("https://hooks.example/")
 
 
@@ -136,7 +136,7 @@ def test_networks_that_an_operator_names(names: dict[str, list[list[str]]]) -> N
     """They alone are reached by plain HTTP."""
     names["inner.example"], names["hooks.example"] = [["10.0.0.7"]], [["93.184.216.34"]]
     assert str(build("http://inner.example/", ("10.0.0.0/8",)).url) == "http://10.0.0.7/"
-    with pytest.raises(AddressRefused, match="use https"):
+    with pytest.raises(AddressRefused, match="not_https"):
         build("http://hooks.example/", ("10.0.0.0/8",))
 
 

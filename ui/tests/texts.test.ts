@@ -64,6 +64,7 @@ const BUILT: Record<string, string[]> = {
   "step.": ["pending", "running", "done", "failed", "in_doubt", "skipped"],
   "webhooks.column.": ["event", "when", "state", "attempts", "answer"],
   "webhooks.delivery.": ["waiting", "delivered", "failed"],
+  "webhooks.error.": ["unknown_host", "not_public", "not_https", "timeout", "unreachable", "no_answer"],
   "webhooks.on.": ["run.completed", "run.failed", "run.approval_required", "memory.added", "memory.forgotten"].concat([
     "fact.changed",
     "task.progress",

@@ -29,7 +29,7 @@ const DELIVERY = {
   state: "failed",
   attempts: 10,
   status: null,
-  error: "no answer",
+  error: "timeout",
   created_at: "2026-03-02T09:00:00Z",
   changed_at: "2026-03-05T09:00:00Z",
   next_at: null,
@@ -95,7 +95,7 @@ test("why it is disabled and what waits are said; it is enabled again", async ()
 test("a delivery that failed shows why, and is sent again", async () => {
   show(USER);
   fireEvent.click(await screen.findByRole("button", { name: "Deliveries" }));
-  const row = within((await screen.findByText("no answer")).closest("tr")!);
+  const row = within((await screen.findByText("no answer within 20 seconds")).closest("tr")!);
   expect(row.getByText("failed")).toBeTruthy();
   fireEvent.click(row.getByRole("button", { name: "Send again" }));
   fireEvent.click(screen.getByRole("button", { name: "Send all that failed again" }));

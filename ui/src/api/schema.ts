@@ -1458,7 +1458,7 @@ export interface components {
       state: "waiting" | "delivered" | "failed";
       attempts: number;
       status: number | null;
-      error: string | null;
+      error: ("unknown_host" | "not_public" | "not_https" | "timeout" | "unreachable" | "no_answer") | null;
       created_at: string;
       changed_at: string;
       next_at: string | null;

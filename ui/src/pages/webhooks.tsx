@@ -249,5 +249,5 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
 }
 
 function answerOf({ status, error }: WebhookDelivery): string {
-  return status !== null ? `HTTP ${status}` : error !== null ? visible(error) : "–";
+  return status !== null ? `HTTP ${status}` : error !== null ? say(`webhooks.error.${error}`) : "–";
 }
