@@ -122,6 +122,26 @@ COMMANDS = (
         "Run the stages of a finished run again, with the current prompts or another model, and show what differs.",
     ),
     Entry(
+        "cancel",
+        "maas.cli.run_control:cancel",
+        "Operate",
+        "Cancel runs by their ids, or all unfinished ones that match the options; they are counted first.",
+    ),
+    Entry(
+        "retry",
+        "maas.cli.run_control:retry",
+        "Operate",
+        "Try failed runs again, by their ids or all that match the options; they are counted first.",
+    ),
+    Entry(
+        "pause",
+        "maas.cli.run_control:pause",
+        "Operate",
+        "Pause an assistant, an API key, a model or a user: their requests wait, none is lost. Without arguments, list "
+        "what is paused.",
+    ),
+    Entry("resume", "maas.cli.run_control:resume", "Operate", "End a pause; the requests come back in their order."),
+    Entry(
         "top", "maas.cli.top:top", "Operate", "Show queue, rates, stages, orchestrators and stuck runs until Ctrl-C."
     ),
     Entry(

@@ -54,6 +54,7 @@ NOTED_OTHERWISE = {
     "import",
     "export",
     "erase",
+    "move",
     "forget",
     "load",
     "secrets set",
