@@ -61,9 +61,10 @@ class AdAccount:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one unit of the CRM's currency was in `currency` on a day."""
+    """What one unit of the currency `of`, that of the CRM, was in `currency` on a day."""
 
     value: Decimal
+    of: str
     currency: str
     day: date
 
@@ -193,8 +194,8 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
 
 
 def _rate_of(row: queries.AdsAccountRow) -> Rate | None:
-    value, currency, day = row["rate"], row["rate_currency"], row["rated_on"]
-    return None if value is None or currency is None or day is None else Rate(value, currency, day)
+    value, of, currency, day = row["rate"], row["rate_of"], row["rate_currency"], row["rated_on"]
+    return None if value is None or of is None or currency is None or day is None else Rate(value, of, currency, day)
 
 
 def zone_of(name: str) -> ZoneInfo:

@@ -22,6 +22,7 @@ class AdsAccountRow(TypedDict):
     crm_url: str | Any
     crm_currency: str | None
     rate: Decimal | None
+    rate_of: str | None
     rate_currency: str | None
     rated_on: date | None
     instance: str | Any
@@ -622,7 +623,7 @@ class AdsQualifyLeadsRow(TypedDict):
 ads_qualify_leads: Value[int, AdsQualifyLeadsRow, pg.uuid, pg.uuid]
 
 class AdsSetRateRow(TypedDict):
-    currency: str | None
+    rate_of: str | None
     rated_on: date | None
 
 ads_set_rate: Query[AdsSetRateRow, pg.uuid, pg.uuid, pg.numeric, pg.text, pg.date]

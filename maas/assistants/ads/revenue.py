@@ -36,7 +36,7 @@ async def read_revenue(db: Database, account: Account) -> Revenue:
     own, paid, rate = account.currency, account.crm_currency, account.rate
     if own is None or paid in (None, own):
         return Revenue(Decimal(1))
-    if rate is None or rate.currency != own:
+    if rate is None or (rate.of, rate.currency) != (paid, own):
         return Revenue(
             None,
             f"leads pay in {paid} and ads cost {own}: without a rate revenue and ROI are left out; an operator sets "

@@ -167,14 +167,14 @@ async def add_direction(
 
 async def set_rate(db: Database, account: Account, value: Decimal, day: date | None) -> str:
     """Store a rate; what it means, in words. Raises MaasError without two currencies."""
-    if account.currency is None or account.crm_currency is None:
+    if account.ad_account is None or account.crm_currency is None:
         raise MaasError("not_found", "the currencies are not known yet: an ad account and a synced CRM tell them")
     if account.currency == account.crm_currency:
         raise MaasError("bad_parameter", f"no rate is needed: ad account and CRM both count in {account.currency}")
-    ids = (account.user_id, account.id)
-    row = await db.row(queries.ads_set_rate, *ids, value, account.currency, day)
+    ids = (account.user_id, account.ad_account.id)
+    row = await db.row(queries.ads_set_rate, *ids, value, account.crm_currency, day)
     assert row is not None
-    return f"1 {row['currency']} = {value:f} {account.currency}, rate of {row['rated_on']}"
+    return f"1 {row['rate_of']} = {value:f} {account.currency}, rate of {row['rated_on']}"
 
 
 def _read_money(text: str, option: str) -> Decimal:

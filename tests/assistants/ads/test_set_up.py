@@ -168,6 +168,16 @@ async def test_a_rate_to_another_currency_is_none(tenge: Shop) -> None:
     assert "leads pay in KZT and ads cost EUR" in (await tenge.data("getTopCreatives"))["revenue_note"]
 
 
+async def test_each_ad_account_has_a_rate_of_its_own(tenge: Shop) -> None:
+    """A business advertises in dollars and in tenge or yens, and its CRM counts in one currency."""
+    await rate(tenge, "0.002")
+    tenge.connect(2, "JPY", "Asia/Tokyo")
+    other = await read_account(tenge.deps.db, tenge.user, "act_2")
+    assert other is not None and await set_rate(tenge.deps.db, other, Decimal("0.3"), None)
+    for account, of in (("act_1", "0.002 USD"), ("act_2", "0.3 JPY")):
+        assert f"1 KZT = {of}" in (await tenge.data("getROIReport", account=account))["revenue_note"]
+
+
 async def test_a_rate_needs_two_currencies(shop: Shop) -> None:
     with pytest.raises(MaasError, match="not known yet"):
         await rate(shop, "2")

@@ -1,8 +1,8 @@
 -- name: ads_account  -- $1 user, $2 an id of a user account or an ad account, or act_...; null: the default.
 -- No row if it is not the user's
 select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name as ad_account_name, a.currency,
-  a.timezone, a.synced_from, c.base_url as crm_url, c.currency as crm_currency, c.rate, c.rate_currency, c.rated_on,
-  w.instance,
+  a.timezone, a.synced_from, c.base_url as crm_url, c.currency as crm_currency, a.rate, a.rate_of, a.rate_currency,
+  a.rated_on, w.instance,
   a.synced_at as ads_synced_at, c.synced_at as crm_synced_at, w.synced_at as whatsapp_synced_at,
   maas.maas_now() as read_at, array(
     select format('%s (%s)', o.name, o.currency) from maas.ad_accounts o

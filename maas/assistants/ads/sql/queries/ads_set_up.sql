@@ -14,10 +14,11 @@ with changed as (
   returning 1)
 select count(*)::int as leads from changed;
 
--- name: ads_set_rate  -- $1 user, $2 user account, $3 what a unit of the CRM's currency is, $4 in which currency,
--- $5 day; no row without a CRM
-update maas.crm_integration set rate = $3, rate_currency = $4, rated_on = coalesce($5, maas.maas_now()::date)
-where user_id = $1 and user_account_id = $2 returning currency, rated_on;
+-- name: ads_set_rate  -- $1 user, $2 ad account, $3 what a unit of the CRM's currency is in that of the account,
+-- $4 the currency of the CRM, $5 day
+update maas.ad_accounts set rate = $3, rate_of = $4, rate_currency = currency,
+  rated_on = coalesce($5, maas.maas_now()::date)
+where user_id = $1 and id = $2 returning rate_of, rated_on;
 
 -- name: ads_directions_and_proposals  -- $1 user, $2 ad account: ad sets with their directions; those without one
 -- come first, the most expensive of the last 30 days of them first

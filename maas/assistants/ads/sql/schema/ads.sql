@@ -33,16 +33,23 @@ create table maas.ad_accounts (
   synced_to date,
   forms_synced_to timestamptz,
   synced_at timestamptz,
+  rate numeric check (rate > 0),
+  rate_of text check (rate_of ~ '^[A-Z]{3}$'),
+  rate_currency text check (rate_currency ~ '^[A-Z]{3}$'),
+  rated_on date,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
   unique (user_id, fb_id),
   unique (id, user_account_id, user_id),
-  unique (id, user_id)
+  unique (id, user_id),
+  check (num_nulls(rate, rate_of, rate_currency, rated_on) in (0, 4))
 );
 comment on table maas.ad_accounts is
   'An ad account of Facebook. Its access token is the secret facebook_NUMBER of the user';
 comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that its days are in';
 comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
+comment on column maas.ad_accounts.rate is
+  'What one unit of rate_of, the currency of the CRM, was in rate_currency on the day rated_on';
 comment on column maas.ad_accounts.synced_at is 'When a sync last read Facebook to the end';
 comment on column maas.ad_accounts.synced_from is
   'The first day whose figures are stored; null: no sync has read any';
@@ -272,19 +279,14 @@ create table maas.crm_integration (
   user_id uuid not null,
   base_url text not null check (base_url ~ '^https?://'),
   currency text check (currency ~ '^[A-Z]{3}$'),
-  rate numeric check (rate > 0),
-  rate_currency text check (rate_currency ~ '^[A-Z]{3}$'),
-  rated_on date,
   synced_to timestamptz,
   synced_at timestamptz,
   created_at timestamptz not null default now(),
-  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
-  check (num_nulls(rate, rate_currency, rated_on) in (0, 3))
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
 comment on table maas.crm_integration is
   'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
 comment on column maas.crm_integration.currency is 'What the prices of leads are in; null: not read yet';
-comment on column maas.crm_integration.rate is 'What one unit of currency was in rate_currency on the day rated_on';
 comment on column maas.crm_integration.synced_at is 'When a sync last read the CRM to the end';
 comment on column maas.crm_integration.synced_to is 'Leads changed before are in the table leads';
 
