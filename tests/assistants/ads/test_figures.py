@@ -241,6 +241,20 @@ async def test_without_facebook_the_stored_figures_are_the_same(shop: YearShop, 
     assert case.wrong == []
 
 
+async def test_with_an_expired_token_stored_figures_alone_are_given(shop: YearShop, truth: Truth, year: Year) -> None:
+    case = Case(shop, truth, "act_20260", "last_30d")
+    year.facebook.fault("status", status=400, code=190, subcode=463, times=20)
+    for tool in ("getSpendReport", "getCampaigns", "getAdSets", "getDirections", "getROIReport"):
+        body = await shop.call(tool, {"period": "last_30d"}, account="act_20260")
+        assert not body["success"] and "data" not in body and "access token" in body["message"]
+    titles = {ad.title: ad.creative for ad in year.agency.ads}
+    data = await case.ask("getTopCreatives", limit=50)
+    year.facebook.clear_faults()
+    shown = [one | {"key": titles[one["title"]]} for one in data["creatives"]]
+    case.list("getTopCreatives", truth.figures("creative", case.window), shown, FIGURES, key="key")
+    assert case.wrong == []
+
+
 def test_forty_questions(year: Year, truth: Truth, tmp_path: Path) -> None:
     """The right figures of the right days and objects, none without a source, and no write without a yes."""
     assert len(QUESTIONS) == 40
