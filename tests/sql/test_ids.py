@@ -279,7 +279,7 @@ OF_USER |= dict.fromkeys((
     "ads_keep_messages", "ads_chat_synced", "ads_synced", "ads_keep_chat", "ads_keep_creatives",
     "ads_keep_chat_leads", "ads_find_sources", "ads_attribute_leads", "ads_keep_crm_currency", "ads_set_qualifying",
     "ads_qualify_leads", "ads_set_rate", "ads_directions_and_proposals", "ads_add_direction", "ads_set_targets",
-    "ads_direct_ads",
+    "ads_direct_ads", "ads_set_messages_from", "ads_has_unread_leads",
     "ads_forms_to_read", "ads_set_forms_synced_to", "ads_link_form_leads", "ads_keep_form_leads",
 ), 1)  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {

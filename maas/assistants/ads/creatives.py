@@ -14,7 +14,6 @@ from maas.assistants.ads.metrics import (
     Figures,
     Tier,
     cpl,
-    qcpl,
     rank,
     rate,
     roi,
@@ -62,7 +61,7 @@ async def read_creatives(
 ) -> list[CreativeFigures]:
     """The creatives of the ad account with their figures of a period, as stored; by default all, the newest first."""
     account = ad_account_of(context)
-    revenue = await read_revenue(db, account_of(context))
+    revenue = await read_revenue(db, account_of(context), period)
     rows = await db.rows(
         queries.creatives,
         context.user_id,
@@ -92,7 +91,7 @@ class CreativeFigures:
         self.engaged: int = row["engaged"]
         self.revenue: Decimal | None = revenue.of(row["revenue"])
         self.roi = roi(self.revenue, self.figures.spend)
-        self.qcpl = qcpl(self.figures.spend, self.engaged)
+        self.qcpl = revenue.qcpl(self.figures.spend, self.engaged)
         self.cpl = cpl(self.figures.spend, self.figures.leads)
         self.tier: Tier = judge(self.roi, self.qcpl, self.cpl, row, currency)
 

@@ -499,6 +499,11 @@ class AdsHasRevenueRow(TypedDict):
 
 ads_has_revenue: Value[bool, AdsHasRevenueRow, pg.uuid, pg.uuid]
 
+class AdsHasUnreadLeadsRow(TypedDict):
+    exists: bool | Any
+
+ads_has_unread_leads: Value[bool, AdsHasUnreadLeadsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz]
+
 class AdsSalesQualityRow(TypedDict):
     leads: int | Any
     leads_all_time: int | Any
@@ -705,6 +710,8 @@ ads_attribute_leads: Value[UUID, AdsAttributeLeadsRow, pg.uuid, pg.uuid]
 ads_set_crm_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.timestamptz]
 
 ads_keep_whatsapp_state: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+ads_set_messages_from: Value[None, Never, pg.uuid, pg.uuid, pg.timestamptz, pg.bool_]
 
 class AdsChatsSyncedToRow(TypedDict):
     jid: str

@@ -204,7 +204,9 @@ class Sync:
             since = synced.get(chat.jid) or oldest
             if chat.updated_at is None or chat.updated_at >= since:
                 await self._keep_messages(account, chat, whatsapp.messages(chat.jid, since))
-        await self._db.value(queries.ads_synced, self._user_id, account.id, "whatsapp")
+        ids = (self._user_id, account.id)
+        await self._db.value(queries.ads_set_messages_from, *ids, oldest, self._days is not None)
+        await self._db.value(queries.ads_synced, *ids, "whatsapp")
 
     async def _find_sources(self, account_id: UUID) -> None:
         """Which ad brought each lead that does not know it yet. Who wrote because of an ad is a lead, too."""

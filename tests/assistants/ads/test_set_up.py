@@ -168,6 +168,23 @@ async def test_a_rate_to_another_currency_is_none(tenge: Shop) -> None:
     assert "leads pay in KZT and ads cost EUR" in (await tenge.data("getTopCreatives"))["revenue_note"]
 
 
+@pytest.mark.parametrize(("report", "items"), REPORTS)
+async def test_who_wrote_before_the_first_stored_message_is_not_known(tenge: Shop, report: str, items: str) -> None:
+    """A cost over those who are known to have written would be too high: it is left out, in words."""
+    tenge.rows("update leads set reached_key_stage = true where user_id = %s returning 1", tenge.user)
+    tenge.add("whatsapp_integration", user_account_id=tenge.account, instance="main", synced_from="2026-11-19")
+    data = await tenge.data(report, {"period": "last_7d"})
+    assert data[items][0]["qcpl"] == 30 and "engaged_note" not in data
+    tenge.lead(5)
+    data = await tenge.data(report, {"period": "last_7d"})
+    assert data[items][0]["qcpl"] is None and "no QCPL is given" in data["engaged_note"]
+    assert data.get("total", {}).get("qcpl") is None
+    assert "engaged_note" not in await tenge.data(report, {"date_from": "2026-11-19"})
+    for tool in ("getSalesQuality", "getFunnelStats"):
+        assert "too few" in (await tenge.data(tool, {"period": "last_7d"}))["engaged_note"]
+        assert "engaged_note" not in await tenge.data(tool, {"date_from": "2026-11-19"})
+
+
 async def test_each_ad_account_has_a_rate_of_its_own(tenge: Shop) -> None:
     """A business advertises in dollars and in tenge or yens, and its CRM counts in one currency."""
     await rate(tenge, "0.002")

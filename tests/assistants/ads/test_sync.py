@@ -155,7 +155,8 @@ def test_everything_is_stored_once(business: Marketer, crm: Running) -> None:
     (account,) = rows(business, "synced_from, synced_to", "ad_accounts")
     ends = (today() - timedelta(days=364), today() - timedelta(days=1))
     assert (account["synced_from"], account["synced_to"]) == ends
-    (state,) = rows(business, "status, checked_at", "whatsapp_integration")
+    (state,) = rows(business, "status, checked_at, synced_from", "whatsapp_integration")
+    assert timedelta(days=365) <= now() - state["synced_from"] < timedelta(days=366)
     assert state["status"] == "open" and state["checked_at"] is not None
     again = sync(business)
     assert again.returncode == 0 and everything(business) == stored

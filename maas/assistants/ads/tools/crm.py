@@ -14,6 +14,7 @@ from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.metrics import DEFINITIONS, rate, rounded
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phone, mask_phones
+from maas.assistants.ads.revenue import UNREAD
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uuid, entities, period_of
 from maas.assistants.ads.tools.lead_stage import NO_LEAD, LeadArguments, make_stage_tools
 from maas.assistants.ads.vendors import Vendors
@@ -113,7 +114,11 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         account = account_of(context)
         period = await period_of(db, arguments, context, "all")
         ends = account.user_id, account.id, period.start, period.end
-        row, stages = await together(db.row(queries.ads_sales_quality, *ends), db.rows(queries.ads_stage_counts, *ends))
+        row, stages, is_unread = await together(
+            db.row(queries.ads_sales_quality, *ends),
+            db.rows(queries.ads_stage_counts, *ends),
+            db.value(queries.ads_has_unread_leads, *ends),
+        )
         counts = [row[name] for name in _STEPS]
         steps = [
             {
@@ -135,6 +140,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "steps": steps,
             "pipelines": _pipelines(stages, row["leads"]),
             "definitions": _FUNNEL,
+            **({"engaged_note": UNREAD} if is_unread else {}),
         }
         return ToolAnswer(data)
 
@@ -146,9 +152,11 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """
         account = account_of(context)
         period = await period_of(db, arguments, context, "all")
-        row, stages = await together(
-            db.row(queries.ads_sales_quality, account.user_id, account.id, period.start, period.end),
+        ends = account.user_id, account.id, period.start, period.end
+        row, stages, is_unread = await together(
+            db.row(queries.ads_sales_quality, *ends),
             db.rows(queries.ads_stages, account.user_id, account.id),
+            db.value(queries.ads_has_unread_leads, *ends),
         )
         count, count_all_time = row["qualified_crm"], row["qualified_crm_all_time"]
         data = {
@@ -172,6 +180,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "currency": account.revenue_currency,
             "definitions": _QUALITY,
             "qualified_from_stages": [one["name"] for one in stages if one["is_qualifying"]] or SOLD_ONLY,
+            **({"engaged_note": UNREAD} if is_unread else {}),
         }
         return ToolAnswer(data)
 

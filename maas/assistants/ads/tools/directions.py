@@ -7,7 +7,7 @@ from typing import Any
 
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, qcpl, rank, roi, rounded
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, rank, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.tools.arguments import (
@@ -123,7 +123,7 @@ async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Per
     return await together(
         directions.figures(rows, period),
         directions.results(period),
-        read_revenue(deps.db, account),
+        read_revenue(deps.db, account, period),
     )
 
 
@@ -138,7 +138,7 @@ def _values(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[De
         return None, None, None
     engaged = results["engaged"] if results else 0
     paid = revenue.of(results["revenue"] if results else None)
-    return roi(paid, figures.spend), qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
+    return roi(paid, figures.spend), revenue.qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
 
 
 def _rank(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[tuple[bool, Decimal], ...]:

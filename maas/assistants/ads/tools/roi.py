@@ -11,7 +11,7 @@ from uuid import UUID
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.ad_tree import sums_of, together, tree_of
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, rank, rate, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.tools.arguments import ListArguments, entities, judge, period_of, versus_targets
@@ -70,6 +70,7 @@ class Return:
     figures: Figures
     results: Results
     currency: str
+    revenue: Revenue
 
     @property
     def roi(self) -> Decimal | None:
@@ -77,7 +78,7 @@ class Return:
 
     @property
     def qcpl(self) -> Decimal | None:
-        return qcpl(self.figures.spend, self.results.engaged) if self.figures.spend > 0 else None
+        return self.revenue.qcpl(self.figures.spend, self.results.engaged) if self.figures.spend > 0 else None
 
     @property
     def cpl(self) -> Decimal | None:
@@ -144,7 +145,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             period = period.since(ad_account.stored_from)
         creatives, revenue, rows = await together(
             db.rows(queries.ads_creatives, *owner),
-            read_revenue(db, account),
+            read_revenue(db, account, period),
             db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end, ad_account.id),
         )
         figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
@@ -158,7 +159,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         nothing = Results(revenue=revenue.of(None))
         known = {row["id"] for row in creatives}
         found = [
-            Return(row, figures[row["id"]], results.get(row["id"], nothing), ad_account.currency)
+            Return(row, figures[row["id"]], results.get(row["id"], nothing), ad_account.currency, revenue)
             for row in creatives
             if row["id"] in figures or row["id"] in results
         ]
@@ -175,7 +176,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             **account.freshness(*(("crm", "whatsapp") if is_live else ("ads", "crm", "whatsapp"))),
             **revenue.shown(),
             "count": len(found),
-            "total": _total(sum((one.figures for one in found), unmapped), advertised, advertised + other),
+            "total": _total(sum((one.figures for one in found), unmapped), advertised, advertised + other, revenue),
             "without_creative": {"spend": rounded(unmapped.spend), "facebook_leads": unmapped.leads, **other.shown()},
         }
         if other.leads:
@@ -194,14 +195,14 @@ def _results(row: queries.AdsCreativeResultsRow, revenue: Revenue) -> Results:
     return Results(row["leads"], row["engaged"], row["qualified"], revenue.of(row["revenue"]))
 
 
-def _total(figures: Figures, results: Results, everyone: Results) -> dict[str, Any]:
+def _total(figures: Figures, results: Results, everyone: Results, revenue: Revenue) -> dict[str, Any]:
     """What all advertising cost and brought; the rate of the CRM is that of `everyone` in it."""
     return {
         "spend": rounded(figures.spend),
         "facebook_leads": figures.leads,
         **results.shown(),
         "roi": rounded(roi(results.revenue, figures.spend)),
-        "qcpl": rounded(qcpl(figures.spend, results.engaged)),
+        "qcpl": rounded(revenue.qcpl(figures.spend, results.engaged)),
         "cpl": rounded(cpl(figures.spend, figures.leads)),
         "crm_qualification_rate": rounded(rate(everyone.qualified, everyone.leads)),
     }

@@ -29,6 +29,14 @@ group by 1;
 select coalesce(max(l.revenue) > 0, false) from maas.user_accounts u join maas.leads l on l.user_account_id = u.id
 where u.user_id = $1 and u.id = $2;
 
+-- name: ads_has_unread_leads  -- $1 user, $2 user account, $3 $4 from and to; nulls: no limit. Whether a lead came
+-- before the first message that is stored
+select exists (
+  select from maas.whatsapp_integration w join maas.leads l on l.user_account_id = w.user_account_id
+  where w.user_id = $1 and w.user_account_id = $2 and l.created_at < w.synced_from
+    and l.created_at >= coalesce($3::timestamptz, '-infinity')
+    and l.created_at < coalesce($4::timestamptz, 'infinity'));
+
 -- name: ads_sales_quality  -- $1 user, $2 user account, $3 $4 from and to; nulls: no limit
 select count(*) filter (where x.is_in) as leads, count(*) as leads_all_time,
   count(*) filter (where x.is_in and x.is_qualified) as qualified_crm,

@@ -186,6 +186,12 @@ update maas.crm_integration set synced_to = greatest(synced_to, $3) where user_i
 update maas.whatsapp_integration set status = $3, checked_at = maas.maas_now()
 where user_id = $1 and user_account_id = $2 and $3 in ('open', 'close', 'connecting');
 
+-- name: ads_set_messages_from  -- $1 user, $2 user account, $3 since when a sync has read messages, $4 whether it has
+-- read all dialogues: only then do older messages join those that are stored
+update maas.whatsapp_integration set synced_from =
+  case when synced_from is null or $4::boolean then least(synced_from, $3::timestamptz) else synced_from end
+where user_id = $1 and user_account_id = $2;
+
 -- name: ads_chats_synced_to  -- $1 user, $2 user account: the dialogues that were read, and their newest message
 select jid, synced_to from maas.whatsapp_chats where user_id = $1 and user_account_id = $2 and synced_to is not null;
 

@@ -378,12 +378,15 @@ create table maas.whatsapp_integration (
   instance text not null check (instance ~ '^[A-Za-z0-9_-]{1,100}$'),
   status text not null default 'open' check (status in ('open', 'close', 'connecting')),
   checked_at timestamptz,
+  synced_from timestamptz,
   synced_at timestamptz,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
 comment on table maas.whatsapp_integration is
   'The instance of the Evolution API that writes for an account; without a row WhatsApp is not connected';
+comment on column maas.whatsapp_integration.synced_from is
+  'Messages since then are stored; null: no sync has read any';
 comment on column maas.whatsapp_integration.synced_at is 'When a sync last read the dialogues to the end';
 
 create table maas.whatsapp_chats (
