@@ -1,8 +1,8 @@
-"""What each part of recall buys: the same evidence ranked without a signal, after a typo, and filled into contexts.
+"""What each part of recall buys: evidence ranked without a signal, with a boost, after a typo, and put into contexts.
 
 `python -m bench.ablation --data DIR --out FILE.json` imports conversations whose questions name their evidence, gathers
-what each question is ranked by once, and ranks it with the product's weights and with fewer. Nothing is archived.
-Every turn has its vector before the first question, unless `--embedding none`.
+what each question is ranked by once, and ranks it with the product's weights, with fewer and with boosts. Nothing is
+archived. Every turn has its vector before the first question, unless `--embedding none`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import uvloop
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.asked import Asked
+from bench.boosts import BOOSTS
 from bench.command import prepare_output, run_command
 from bench.conversations import Conversation, read_folder, shorten_for_quick
 from bench.plot import plot_coverage, plot_gains
@@ -109,7 +110,7 @@ async def measure(
 
 async def _ask(asked: Asked, family: Family, weights: Mapping[str, Weights], is_filled: bool) -> None:
     text = asked.question.text
-    found = await asked.scores(text, weights)
+    found = await asked.scores(text, weights, BOOSTS)
     kept = family.adversarial if asked.question.is_adversarial else family.scores
     for name, one in found.items():
         kept[name].append(one)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from bench.boosts import Boost, boosted
 from bench.conversations import Question
 from bench.recall import LIMIT
 from bench.scoring import Score, score, share
@@ -16,6 +17,8 @@ from maas.memory.ranking import RankedMessage, Weights, rank
 from maas.memory.search import gather_evidence
 from shared.db import Database
 from shared.models.calls import QueryEmbedder
+
+NO_BOOSTS: Mapping[str, Boost] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,13 @@ class Asked:
         """What was known when it was asked."""
         return SearchFilter(as_of=self.question.asked_at)
 
-    async def scores(self, text: str, weightings: Mapping[str, Weights]) -> dict[str, Score]:
+    async def scores(
+        self, text: str, weightings: Mapping[str, Weights], boosts: Mapping[str, Boost] = NO_BOOSTS
+    ) -> dict[str, Score]:
         """The score of each ranking of what the text, which stands for the question's own, gathers once."""
         evidence = await gather_evidence(self.db, self.user_id, text, self.filters, self.query_embedder)
         rankings = {name: rank(evidence, one, LIMIT) for name, one in weightings.items()}
+        rankings |= {name: boosted(evidence, one, LIMIT) for name, one in boosts.items()}
         names = await self._names(one for ranking in rankings.values() for one in ranking)
         return {
             name: score([names[one.id] for one in ranking], self.question, self.homes)

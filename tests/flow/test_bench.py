@@ -207,7 +207,7 @@ def test_ablation_tells_what_a_signal_and_the_repair_buy(
     quay = found["rankings"]["quay"]
     assert quay["the product"]["turn R@10"] == quay["the product"]["session R@5"] == 100
     assert quay["without speaker"]["turn R@10"] == quay["coverage alone"]["turn R@10"] == 50
-    assert quay["+ opening"] == quay["the product"]
+    assert quay["+ opening"] == quay["the product"] == quay["and newness, half in 7 days"]
     assert quay["the product"]["adversarial R@10"] == 100
     assert found["rankings"]["own"]["the product"]["nDCG@10"] == 100
     assert [one["value"] for one in found["figures"]["quay"]] == [0, 100]

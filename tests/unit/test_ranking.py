@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bench.boosts import boosted, neighbours, newness
 from maas.memory.candidates import Candidates
 from maas.memory.dates import microseconds
 from maas.memory.query import NO_FILTER, Scope, SearchFilter, parse_query, scope_of
@@ -272,9 +274,29 @@ def scores_of(given: Evidence, messages: Sequence[Said], **weights: float) -> li
     return [round(found[one.id] * SCALE, 6) for one in messages]
 
 
-def test_newness_is_a_share_of_the_time_between_first_and_last() -> None:
-    said = [Said(0b1, occurred_at=NOW + timedelta(days=days), conversation=f"{days}") for days in (0, 1, 4)]
-    assert scores_of(evidence(said, terms=9), said, long_recent=2.0) == [0.0, 0.5, 2.0]
+def test_newness_is_halved_with_every_two_weeks_before_the_newest_message() -> None:
+    said = [Said(0b1, occurred_at=NOW + timedelta(days=days), conversation=f"{days}") for days in (0, 14, 28)]
+    assert scores_of(evidence(said, terms=9), said, long_recent=2.0) == [0.5, 1.0, 2.0]
+    eternal = [Said(0b1, occurred_at=at) for at in (datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC))]
+    assert scores_of(evidence(eternal, terms=9), eternal, long_recent=2.0) == [0.0, 2.0]
+
+
+def test_neighbours_of_hits_gain_less_with_every_step() -> None:
+    near, nearer, hit = (Said(mask, occurred_at=NOW + timedelta(hours=at)) for at, mask in enumerate((0, 0, 0b1)))
+    elsewhere = Said(0, conversation="d")
+    given = evidence([near, nearer, hit, elsewhere], terms=1)
+    scores = np.array([0.0, 0.0, 0.8, 0.0])
+    assert neighbours(given, scores, weight=0.5, decay=0.5).tolist() == [0.1, 0.2, 0.0, 0.0]
+    assert neighbours(given, np.zeros(1), weight=0.5, decay=0.5).tolist() == [0.0]
+
+
+def test_a_boost_puts_the_newest_first() -> None:
+    said = [Said(0b1, occurred_at=NOW - timedelta(days=days), conversation=f"{days}") for days in (60, 14, 0)]
+    better = Said(0b11, occurred_at=NOW - timedelta(days=90), conversation="better")
+    given = evidence([*said, better], terms=2, filters=SearchFilter(as_of=NOW))
+    assert newness(given, np.zeros(4), weight=1.0, half_life=14)[:2].tolist() == [1.0, 0.5]
+    found = [one.id for one in boosted(given, partial(newness, weight=1.0, half_life=14), 2)]
+    assert rank(given)[0].id == better.id and found == [said[2].id, said[1].id]
 
 
 def test_the_score_of_a_conversation_is_its_bm25() -> None:
