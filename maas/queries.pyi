@@ -865,6 +865,8 @@ living_engines: Query[LivingEnginesRow]
 
 unregister_engine: Value[int, Never, pg.int4]
 
+excuse_engine: Value[int, Never, pg.int4, pg.array[pg.uuid]]
+
 add_metrics: Value[None, Never, pg.jsonb]
 
 class StockRow(TypedDict):

@@ -13,7 +13,7 @@ from contextlib import suppress
 import structlog
 
 from maas.engine.metrics import Metrics
-from maas.engine.session import LostSession, Session
+from maas.engine.session import ExpiredLease, LostSession, Session
 from maas.engine.stages import Deps, Stage
 from maas.engine.supervision import BackgroundTask, Quarantine
 from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S
@@ -55,6 +55,7 @@ class Orchestrator:
     async def run(self) -> None:
         """Work until `stop`, through every loss of the database."""
         backoff, is_lost = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S), False
+        cut_off: Session | None = None
         while not self._stopping.is_set():
             session = Session(
                 self._deps, self._stages, self._quarantine, self._stopping, self._metrics, self._background_tasks
@@ -63,12 +64,17 @@ class Orchestrator:
             try:
                 if is_lost:
                     await self._deps.db.renew()
+                if cut_off is not None:
+                    await cut_off.excuse()
+                    cut_off = None
                 await session.open(self._listen_dsn, RECONNECT_TIMEOUT_S if is_lost else CONNECT_TIMEOUT_S)
                 backoff.reset()
                 await session.work()
             except (LostSession, MaasError, *CONNECTION_LOST) as error:
                 delay = backoff.next_s()
                 log.warning("session_lost", cause=repr(error), again_in=round(delay, 1))
+                if session.is_registered and not isinstance(error, ExpiredLease):
+                    cut_off = session
             except Exception:
                 delay = backoff.next_s()
                 log.exception("session_failed", again_in=round(delay, 1))

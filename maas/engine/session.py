@@ -39,6 +39,10 @@ class LostSession(Exception):
     """The pinned connection or the lease is gone: the runs of this owner may be claimed by others."""
 
 
+class ExpiredLease(LostSession):
+    """This process was silent for longer than the lease although Postgres answers."""
+
+
 class Session:
     """One owner and its runs in flight."""
 
@@ -91,6 +95,11 @@ class Session:
         self._context = DriveContext(self._deps, self._stages, self._claims, self._metrics, self._stopping)
         log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=self._capacity)
 
+    @property
+    def is_registered(self) -> bool:
+        """Whether it has been an owner, and may have had runs."""
+        return self._owner > 0
+
     async def work(self) -> None:
         """Return when stopped and empty. Raises LostSession, or the error of an essential loop."""
         listener = self._listener
@@ -130,6 +139,13 @@ class Session:
                 log.warning("unregister_failed", owner=self._owner, cause=repr(error))
         if self._listener is not None:
             await self._listener.close()
+
+    async def excuse(self) -> None:
+        """Take back what was counted against the runs of this session, which ended because Postgres was away.
+
+        Raises MaasError, and what the database raises.
+        """
+        await self._deps.db.value(queries.excuse_engine, self._owner, list(self._drives))
 
     async def _claim_loop(self) -> None:
         stop = asyncio.create_task(self._stopping.wait())
@@ -192,7 +208,7 @@ class Session:
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + interval
                 if not await self._deps.db.value(queries.heartbeat, self._owner, timedelta(seconds=lease)):
-                    raise LostSession("the lease ran out")
+                    raise ExpiredLease("the lease ran out")
 
     async def _metrics_loop(self) -> None:
         while True:
@@ -206,9 +222,9 @@ class Session:
         except CONNECTION_LOST as error:
             # Whether the write arrived is unknown: end the session, and let another owner continue from the row.
             log.warning("write_lost", status=drive.run.status, cause=repr(error))
-            end = None
             if self._listener is not None:
                 self._listener.lost.set()
+            return
         del self._drives[drive.run.id]
         if end is not None:
             self._ends.append(end)

@@ -68,6 +68,24 @@ $$;
 comment on function maas.maas_unregister is
   'Removes an owner; its runs become runnable again without counting as losses';
 
+create or replace function maas.maas_excuse(p_owner int, p_runs uuid[])
+returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  excused int;
+begin
+  perform maas.maas_unregister(p_owner);  -- holds the engine lock from here on
+  update maas.pipeline_runs r set losses = 0, deaths = 0
+  where r.id = any(p_runs) and r.losses > 0 and r.queue_state < 2 and (
+    select e.payload ->> 'owner' from maas.run_events e
+    where e.run_id = r.id and e.type = 'reclaimed' order by e.n desc limit 1) = p_owner::text;
+  get diagnostics excused = row_count;
+  return excused;
+end
+$$;
+comment on function maas.maas_excuse is
+  'Removes an owner that could not reach Postgres: what it still has is returned, and those of p_runs that were '
+  'reclaimed from it last, and are not finished, count no losses; returns how many';
+
 create or replace function maas.maas_reap(
   p_max_deaths int, p_statuses text[] default '{}', p_sweep boolean default true)
 returns table (reclaimed int, failed int, recovered int, quarantined int, moved jsonb)

@@ -138,7 +138,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_create_link', 'maas_use_link']),
 
     ('maas_worker', formats || search || array[
-      'maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
+      'maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_excuse', 'maas_step', 'maas_advance',
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_drop_replaced',
       'maas_add_events', 'maas_add_metrics',
       'maas_bucket', 'maas_due_until', 'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count',

@@ -55,6 +55,9 @@ select owner, host, pid, stages, concurrency, started_at from maas.v_engines whe
 -- name: unregister_engine
 select maas.maas_unregister($1);
 
+-- name: excuse_engine  -- $1 owner, $2 the runs that it had
+select maas.maas_excuse($1, $2::uuid[]);
+
 -- name: add_metrics  -- $1 items; the cost of their tokens at current prices, in micro-dollars, is added
 select maas.maas_add_metrics($1::jsonb || coalesce((
   select jsonb_agg(jsonb_build_object('name', 'model_cost', 'events', m.price,

@@ -45,6 +45,27 @@ def test_cut_network(stack: Stack, models: ModelServer, cable: Cable, user: UUID
     poll(lambda: stack.rows("select from v_engines where pid = %s and is_alive", cut_off.pid), 20)
 
 
+def test_a_cut_longer_than_the_lease_is_held_against_no_run(
+    stack: Stack, models: ModelServer, cable: Cable, user: UUID
+) -> None:
+    """The only orchestrator finds its own lease run out when it is back, and nobody has crashed."""
+    models.hold("responder")
+    settings = models.settings() | {"MAAS_LEASE": "2", "MAAS_HEARTBEAT": "0.5"}
+    stack.start_orchestrator(**settings, DATABASE_URL=cable.dsn)
+    (run,) = stack.rows(
+        "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id", user
+    )
+    poll(lambda: models.calls["responder"] == 1, 20)
+    cable.cut()
+    poll(lambda: stack.rows("select from engines where lease_until < now()") and "unregister_failed" in stack.log(), 20)
+    cable.mend()
+    poll(lambda: models.calls["responder"] == 2, 20)
+    assert stack.rows("select losses, deaths from pipeline_runs where id = %s", run["id"]) == [
+        {"losses": 0, "deaths": 0}
+    ]
+    models.release("responder")
+
+
 def test_the_server_answers_soon_when_the_network_is_back(stack: Stack, cable: Cable, user: UUID) -> None:
     """Every connection hangs for good, that for LISTEN too, with requests in flight; new ones take their place."""
     stack.start_server(DATABASE_URL=cable.dsn)

@@ -157,6 +157,7 @@ ATTEMPTS = (
             "maas_add_events('[]')",
             "maas_heartbeat(1, '1 s')",
             "maas_unregister(1)",
+            "maas_excuse(1, '{}')",
         ),
     ),
     Attempt(

@@ -482,6 +482,28 @@ def test_who_leaves_gives_back_without_blame(connection: Connection, database: s
     assert connection.execute("select from engines").fetchall() == []
 
 
+def test_who_could_not_reach_postgres_is_excused(connection: Connection, database: str) -> None:
+    """Its runs were taken over meanwhile; what was lost with another process since then counts."""
+    runs = [insert(connection), insert(connection)]
+    excuse = "select maas_excuse(%s, %s) as runs"
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as other:
+        away = Engine(other)
+        away.claim()
+    _reap_the_dead(connection)
+    assert [run_of(connection, run)["losses"] for run in runs] == [1, 1]
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as other:
+        Engine(other).claim(1)
+    _reap_the_dead(connection)
+    assert connection.execute(excuse, (away.owner, runs[:1])).fetchone() == {"runs": 0}
+    assert connection.execute(excuse, (away.owner, runs)).fetchone() == {"runs": 1}
+    assert [run_of(connection, run)["losses"] for run in runs] == [2, 0]
+    away = Engine(connection)
+    away.claim()
+    assert connection.execute(excuse, (away.owner, runs[1:])).fetchone() == {"runs": 0}
+    row = run_of(connection, runs[1])
+    assert (row["queue_state"], row["owner"], row["losses"], row["deaths"]) == (0, None, 0, 0)
+
+
 def test_a_restart_of_postgres_blames_nobody(connection: Connection, database: str) -> None:
     """Every session is lost then, whatever it worked on."""
     run_id = insert(connection)
