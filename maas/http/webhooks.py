@@ -152,14 +152,14 @@ async def _create(request: Request, user_id: UUID | None, body: NewWebhook | New
 
 async def get_webhooks(request: Request) -> Response:
     """List the webhooks of a user, the oldest first."""
-    rows = await app_state(request).db.rows(queries.list_webhooks, read_user(request))
+    rows = await app_state(request).reads.rows(queries.list_webhooks, read_user(request))
     return json_response(WebhookList(results=[Webhook.of(row) for row in rows]))
 
 
 async def get_shared_webhooks(request: Request) -> Response:
     """List the webhooks of operators, the oldest first."""
     admin_of(request)
-    rows = await app_state(request).db.rows(queries.list_webhooks, None)
+    rows = await app_state(request).reads.rows(queries.list_webhooks, None)
     return json_response(WebhookList(results=[Webhook.of(row) for row in rows]))
 
 
@@ -205,7 +205,7 @@ async def get_deliveries(request: Request) -> Response:
     webhook, limit = await _own(request), read_limit(request)
     state: DeliveryState | None = read_parameter(request, "state", _to_state)
     before = read_cursor(request) or (None, None)
-    rows = await app_state(request).db.rows(queries.webhook_deliveries, webhook.id, state, *before, limit)
+    rows = await app_state(request).reads.rows(queries.webhook_deliveries, webhook.id, state, *before, limit)
     found = [WebhookDelivery(**cast(dict[str, Any], row)) for row in rows]
     return json_response(WebhookDeliveryPage(results=found, next=write_cursor(rows, limit)))
 

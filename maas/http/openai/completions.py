@@ -131,7 +131,7 @@ async def find_passthrough(request: Request, value: object) -> ProviderModel | N
 
 async def get_models(request: Request) -> Response:
     """List assistants and pass-through models that are named one by one, and assistants that are not configured."""
-    db = app_state(request).db
+    db = app_state(request).reads
     models = [_to_model(name, one.updated_at) for name, one in (await list_assistants(db)).items()]
     models += [_to_passthrough_model(name) for name in app_state(request).passthrough.names()]
     if (embedder := app_state(request).query_embedder) is not None:
@@ -143,7 +143,7 @@ async def get_models(request: Request) -> Response:
 async def get_model(request: Request) -> Response:
     """Return one active assistant as an OpenAI model."""
     name = request.path_params["model"]
-    found = await list_assistants(app_state(request).db, name)
+    found = await list_assistants(app_state(request).reads, name)
     if not found and app_state(request).passthrough.find(name) is not None:
         return _with_request_id(request, json_response(_to_passthrough_model(name)))
     if not found:

@@ -31,7 +31,7 @@ class Specs(Schema):
 
 async def get_specs(request: Request) -> Response:
     """Return the preferences of a user."""
-    rows = await app_state(request).db.rows(queries.user_specs, read_id(request, "user"), MAX_SPECS)
+    rows = await app_state(request).reads.rows(queries.user_specs, read_id(request, "user"), MAX_SPECS)
     return json_response(Specs(specs={row["key"]: row["value"] for row in rows}))
 
 
