@@ -83,5 +83,10 @@ def test_the_details_of_a_page_of_users(large: Connection) -> None:
 
 @pytest.mark.parametrize("code", ["rare", "timeout", "nothing"])
 def test_runs_of_an_error_code_are_read_by_their_index(large: Connection, code: str) -> None:
-    plan = explain(large, "list_runs", None, None, None, None, 50, None, None, None, None, None, code, None)
+    plan = explain(large, "list_runs", *[None] * 4, 50, *[None] * 5, code, None)
     assert "idx_pipeline_runs_error_code" in json.dumps(plan) and blocks(plan) < 1_000, json.dumps(plan)
+
+
+def test_runs_of_attributes_are_read_by_their_index(large: Connection) -> None:
+    plan = explain(large, "list_runs", *[None] * 4, 50, *[None] * 6, '{"batch": 7}')
+    assert "idx_pipeline_runs_attributes" in json.dumps(plan) and blocks(plan) < 1_000, json.dumps(plan)
