@@ -35,9 +35,15 @@ class TracedRun(Schema):
     attachment_ids: list[UUID]
     status: Status
     archive_status: ArchiveStatus
-    lane: int = Field(description="Queue state: -2 inbox, -1 waiting, 0 runnable, 1 in flight, 2 finished.")
+    lane: int = Field(
+        description="Queue state: -4 scheduled, -3 paused, -2 inbox, -1 waiting, 0 runnable, 1 in flight, 2 finished."
+    )
     try_: int = Field(alias="try")
     attempt: int
+    priority: int = Field(description="1 high, 0 normal, -1 low.")
+    run_at: datetime | None
+    attributes: dict[str, Any] | None
+    is_paused: bool
     deaths: int = Field(description="Crashes of orchestrators that had only this run in flight.")
     analysis_result: dict[str, Any] | None
     sources: list[dict[str, Any]] | None

@@ -900,6 +900,12 @@ export interface components {
             lane: number;
             try: number;
             attempt: number;
+            priority: number;
+            run_at: string | null;
+            attributes: {
+                [key: string]: unknown;
+            } | null;
+            is_paused: boolean;
             deaths: number;
             analysis_result: {
                 [key: string]: unknown;
