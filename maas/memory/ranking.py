@@ -42,14 +42,13 @@ class Weights:
     assistant: float = -1.0  # any other that the assistant wrote, unless the query asks for what that said
     opening: float = 0.3  # the first message of its conversation
     long_conversation: float = 0.4  # BM25 of its conversation once more, if the query is long: talk that goes on
-    long_recent: float = 0.4  # newness, 1 for the newest message and half of it two weeks before, if the query is long
+    long_recent: float = 0.2  # newness, from 0 for the oldest message to 1, if the query is long
     preferred: float = 0.3  # in the preferred scope
 
 
 WEIGHTS = Weights()
 SCALE, MEANING_SCALE = 3.5, 5.0  # raw score that counts as 1.0: nearly every signal is present; with meaning
 LONG_QUERY_TERMS = 8  # more are not a question but talk that goes on
-NEWNESS_HALF_LIFE_US = 14 * 86_400_000_000
 MEANINGFUL_WORDS = 8  # the meaning of a shorter message counts in proportion
 ASSISTANT_COVERAGE = 0.35  # the share of `coverage` that counts for a message of the assistant
 SAME_FACT_COVERAGE = 0.7  # messages with the same terms and this share of the query state the same fact
@@ -226,10 +225,12 @@ def _repeated(messages: Candidates) -> Shares:
     return np.where(is_repeated, shares, 0.0)
 
 
-def _newness(times: Numbers) -> Shares:
-    """Return 1 for the last time, and half as much for every two weeks before it."""
-    ages = float(times.max()) - times.astype(np.float64)  # as integers the ends of the calendar overflow
-    return np.exp2(-ages / NEWNESS_HALF_LIFE_US)
+def _newness(times: Numbers) -> Any:
+    """Return for each time where it lies between the first (0) and the last (1)."""
+    if not len(times):
+        return 0.0
+    first = times.min()
+    return (times - first) / max(int(times.max() - first), 1)
 
 
 def _is_in_scope(scope: Scope, now: datetime, times: Numbers) -> Flags:

@@ -274,11 +274,9 @@ def scores_of(given: Evidence, messages: Sequence[Said], **weights: float) -> li
     return [round(found[one.id] * SCALE, 6) for one in messages]
 
 
-def test_newness_is_halved_with_every_two_weeks_before_the_newest_message() -> None:
-    said = [Said(0b1, occurred_at=NOW + timedelta(days=days), conversation=f"{days}") for days in (0, 14, 28)]
-    assert scores_of(evidence(said, terms=9), said, long_recent=2.0) == [0.5, 1.0, 2.0]
-    eternal = [Said(0b1, occurred_at=at) for at in (datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC))]
-    assert scores_of(evidence(eternal, terms=9), eternal, long_recent=2.0) == [0.0, 2.0]
+def test_newness_is_a_share_of_the_time_between_first_and_last() -> None:
+    said = [Said(0b1, occurred_at=NOW + timedelta(days=days), conversation=f"{days}") for days in (0, 1, 4)]
+    assert scores_of(evidence(said, terms=9), said, long_recent=2.0) == [0.0, 0.5, 2.0]
 
 
 def test_neighbours_of_hits_gain_less_with_every_step() -> None:
