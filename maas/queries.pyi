@@ -599,17 +599,17 @@ class ConversationRow(TypedDict):
 conversation: Query[ConversationRow, pg.uuid]
 
 class ListConversationsRow(TypedDict):
-    id: UUID
-    user_id: UUID
-    assistant: str
+    id: UUID | Any
+    user_id: UUID | Any
+    assistant: str | Any
     title: str | None
-    source: str
-    mode: str
+    source: str | Any
+    mode: str | Any
     is_processing: bool | Any
-    created_at: datetime
+    created_at: datetime | Any
     updated_at: datetime | Any
 
-list_conversations: Query[ListConversationsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8]
+list_conversations: Query[ListConversationsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8, pg.text]
 
 class AssistantsToChooseRow(TypedDict):
     name: str

@@ -78,14 +78,15 @@ async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, An
 
 
 async def list_conversations(
-    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None, limit: int, text: str | None = None
 ) -> list[dict[str, Any]]:
     """Conversations of a user, those with the newest message first.
 
-    `before` is updated_at and id of the last one of the previous page.
+    `before` is updated_at and id of the last one of the previous page. `text`: every word of it, or its beginning, is
+    in the title or in a message that the conversation shows.
     """
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows(queries.list_conversations, user_id, at, last, limit)]
+    return [dict(row) for row in await db.rows(queries.list_conversations, user_id, at, last, limit, text)]
 
 
 async def change_conversation(

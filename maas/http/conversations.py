@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -25,7 +26,15 @@ from maas.conversations import (
 )
 from maas.conversations.actions import ActionStatus, Decision, decide_action, edit_action, list_actions, read_action
 from maas.http.auth.authorize import principal_of, read_body, read_user
-from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
+from maas.http.request_input import (
+    read_cursor,
+    read_id,
+    read_limit,
+    read_parameter,
+    to_bool,
+    to_search_text,
+    write_cursor,
+)
 from maas.http.run_schemas import RunState
 from maas.http.runs import read_states
 from maas.http.schemas import (
@@ -160,7 +169,10 @@ async def post_conversation(request: Request) -> Response:
 async def get_conversations(request: Request) -> Response:
     """List the conversations of a user, newest activity first."""
     user_id, limit = read_user(request), read_limit(request)
-    rows = await list_conversations(app_state(request).reads, user_id, read_cursor(request), limit)
+    text: str | None = read_parameter(request, "q", to_search_text)
+    state = app_state(request)
+    async with state.shares.reads.hold(user_id) if text else nullcontext():
+        rows = await list_conversations(state.reads, user_id, read_cursor(request), limit, text)
     summaries = [ConversationSummary(**row) for row in rows]
     return json_response(ConversationPage(results=summaries, next=write_cursor(rows, limit, "updated_at")))
 

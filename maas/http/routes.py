@@ -109,7 +109,9 @@ ROUTES = (
     Route("POST", "/v1/conversations", conversations.post_conversation, "ask", conversations.NewConversation,
           conversations.OpenedConversation, 201, errors=(400, 413, 415, 422, 429)),
     Route("GET", "/v1/conversations", conversations.get_conversations, "read", response=conversations.ConversationPage,
-          errors=(400,), query={**_USER, **_PAGE}, required=("user_id",)),
+          errors=(400,), required=("user_id",), query={
+              **_USER, "q": (_SEARCH, "Only those whose title and messages have every word of this, or its beginning."),
+              **_PAGE}),
     Route("GET", "/v1/conversations/{id}", conversations.get_conversation, "read", response=conversations.Conversation,
           errors=(404,)),
     Route("PATCH", "/v1/conversations/{id}", conversations.patch_conversation, "ask", conversations.ConversationChange,

@@ -8,6 +8,15 @@ select id, user_id, assistant, title, source, mode, rolling_summary, last_agent,
 from maas.ai_conversations where id = $1;
 
 -- name: list_conversations  -- $1 user, $2 $3 before this updated_at and id, $4 how many; newest activity first
+-- $5 null or a text: every word of it, or its beginning, is in the title or in a message that the conversation shows
+with asked as materialized (
+  select t.n, t.term from unnest(maas.maas_search_terms($5)) with ordinality t(term, n)
+), found as materialized (
+  select m.conversation_id, array_agg(distinct a.n) as terms
+  from asked a join maas.raw_logs l on l.user_id = $1 and l.tsv @@ a.term
+  join maas.chat_messages m on m.run_id = l.run_id and m.user_id = l.user_id
+  group by m.conversation_id
+)
 select c.id, c.user_id, c.assistant, c.title, c.source, c.mode, c.is_processing, c.created_at, p.updated_at
 from (
   select n.id, n.updated_at
@@ -15,7 +24,10 @@ from (
     select o.id, greatest(o.created_at, (
       select m.created_at from maas.chat_messages m where m.conversation_id = o.id
       order by m.created_at desc, m.id desc limit 1)) as updated_at
-    from maas.chat_conversations o where o.user_id = $1) n
+    from maas.chat_conversations o left join found f on f.conversation_id = o.id
+    where o.user_id = $1 and ($5::text is null or exists (select from asked) and not exists (
+      select from asked a
+      where not a.n = any(coalesce(f.terms, '{}')) and not maas.maas_index_text(coalesce(o.title, '')) @@ a.term))) n
   where $2::timestamptz is null or (n.updated_at, n.id) < ($2, $3::uuid)
   order by n.updated_at desc, n.id desc limit $4) p
 join maas.ai_conversations c on c.id = p.id

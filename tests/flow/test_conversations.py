@@ -85,6 +85,37 @@ def test_messages_around_one_and_on_from_there(stack: Stack, user: UUID) -> None
         assert (reply.status_code, reply.json()["error"]["code"]) == (404, "not_found")
 
 
+def test_conversations_are_found_by_title_and_by_words(stack: Stack, user: UUID) -> None:
+    """Every word counts, its beginning too; what was cleared and what others said is not found."""
+
+    def find(of: UUID, text: str | None, **page: Any) -> list[str]:
+        params = {"user_id": str(of), **({} if text is None else {"q": text}), **page}
+        reply = stack.client.get("/v1/conversations", params=params)
+        assert reply.status_code == 200, reply.text
+        if reply.json()["next"]:
+            return [reply.json()["results"][0]["id"], *find(of, text, **page | {"before": reply.json()["next"]})]
+        return [one["id"] for one in reply.json()["results"]]
+
+    garden, boat, stranger = open_one(stack, user)["id"], open_one(stack, user)["id"], uuid4()
+    theirs = open_one(stack, stranger)["id"]
+    stack.wait_archived(
+        stack.ask(user, "Tulips bloom early.", conversation_id=garden),
+        stack.ask(user, "Sailing needs wind.", conversation_id=boat),
+        stack.ask(stranger, "Tulips fade.", conversation_id=theirs),
+    )
+    for one, title in ((garden, "Plans for spring"), (boat, "Plans")):
+        stack.client.patch(f"/v1/conversations/{one}", json={"title": title})
+    assert find(user, "tulip") == find(user, "SPRING") == find(user, "spring tulips") == [garden]
+    assert find(user, "tulips sailing") == find(user, "nowhere") == find(user, "%") == find(user, "!!") == []
+    assert find(user, "plan") == find(user, "plan", limit=1) == find(user, None) == [boat, garden]
+    assert find(stranger, "tulips") == [theirs]
+    assert stack.client.post(f"/v1/conversations/{boat}/clear").status_code == 200
+    assert find(user, "sailing") == [] and set(find(user, "plans")) == {boat, garden}
+    for bad in (" ", "x" * 201):
+        reply = stack.client.get("/v1/conversations", params={"user_id": str(user), "q": bad})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_parameter")
+
+
 def test_a_new_id_opens_a_conversation(stack: Stack, user: UUID) -> None:
     conversation = str(uuid4())
     assert stack.client.get(f"/v1/conversations/{conversation}").status_code == 404

@@ -88,6 +88,29 @@ test("the menu closes by its button and by Escape", async () => {
   expect(menu.getAttribute("aria-expanded")).toBe("false");
 });
 
+test("conversations are searched once, when the person pauses, and said to be none", async () => {
+  const asked = serve(({ path }) =>
+    path === "/ui/config.json"
+      ? { body: { ...CONFIG, auth: "none", local_user_id: USER } }
+      : path.endsWith("/events")
+        ? { chunks: [], isOpen: true }
+        : path.startsWith("/v1/conversations") && !path.includes("q=")
+          ? { body: { results: [{ id: USER, title: "Spring", updated_at: "2026-01-02T03:04:05Z" }], next: null } }
+          : { body: { results: [], next: null } },
+  );
+  await open("/ui/history");
+  await screen.findByRole("link", { name: "Spring" });
+  const search = screen.getByRole("searchbox", { name: "Search conversations" });
+  for (const typed of ["t", "tu", "tulips & co"]) fireEvent.change(search, { target: { value: typed } });
+  await screen.findByText("No conversation matches.");
+  expect(asked.map(({ path }) => path).filter((path) => path.startsWith("/v1/conversations"))).toEqual([
+    `/v1/conversations?user_id=${USER}&limit=50`,
+    `/v1/conversations?user_id=${USER}&q=tulips+%26+co&limit=50`,
+  ]);
+  fireEvent.change(search, { target: { value: "" } });
+  await screen.findByRole("link", { name: "Spring" });
+});
+
 test("the palette does what is chosen: the appearance, the language", async () => {
   await open("/ui/history");
   await command("dark");

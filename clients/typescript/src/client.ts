@@ -162,8 +162,8 @@ export class MaaS {
     return this.#call("POST", "/v1/conversations", { body, isRepeatable: false });
   }
 
-  /** The conversations of a user, newest activity first. */
-  async conversations(query: Named & Page): Promise<Api.ConversationPage> {
+  /** The conversations of a user, newest activity first; with `q` those whose title and messages have its words. */
+  async conversations(query: Named & Page & { q?: string }): Promise<Api.ConversationPage> {
     return this.#list("/v1/conversations", query);
   }
 

@@ -1136,6 +1136,7 @@ export interface operations {
     parameters: {
       query?: {
         user_id?: string;
+        q?: string;
         before?: string;
         limit?: number;
       };

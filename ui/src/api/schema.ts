@@ -1620,6 +1620,7 @@ export interface operations {
     parameters: {
       query?: {
         user_id?: string;
+        q?: string;
         before?: string;
         limit?: number;
       };

@@ -1,12 +1,13 @@
 // All requests of a person, also those outside of conversations, with a search in questions and answers.
 
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import type { RunSummary } from "../api/types";
 import { titleOf } from "../chat/action_words";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { usePaused } from "../parts/paused";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
@@ -15,19 +16,14 @@ import { useUser } from "../session/session";
 import { say } from "../texts";
 
 const PAGE = 50;
-const PAUSE_MS = 250;
 
 export function HistoryPage() {
   const { userId } = useUser();
   const [, navigate] = useLocation();
   useTitle(say("history.title"));
   const [typed, setTyped] = useState("");
-  const [query, setQuery] = useState("");
+  const query = usePaused(typed);
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setQuery(typed.trim()), PAUSE_MS);
-    return () => window.clearTimeout(timer);
-  }, [typed]);
   const list = useMore("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
   const groups = groupByDay(
     unique(list.items, (run) => run.request_id),

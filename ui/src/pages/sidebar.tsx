@@ -1,8 +1,9 @@
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import { groupByDay } from "../parts/groups";
-import { ErrorNotice, Skeleton } from "../parts/notice";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { usePaused } from "../parts/paused";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { session, useUser } from "../session/session";
@@ -25,7 +26,13 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
   }, [isOpen, onClose]);
-  const list = useMore("conversations", "/v1/conversations", { user_id: user.userId, limit: 50 });
+  const [typed, setTyped] = useState("");
+  const query = usePaused(typed);
+  const list = useMore("conversations", "/v1/conversations", {
+    user_id: user.userId,
+    q: query || undefined,
+    limit: 50,
+  });
   const groups = groupByDay(
     unique(list.items, (one) => one.id),
     (one) => one.updated_at,
@@ -68,9 +75,21 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
             </button>
           )}
         </div>
+        <div className="px-3 pb-2">
+          <input
+            type="search"
+            className="w-full"
+            aria-label={say("nav.search")}
+            placeholder={say("nav.search")}
+            maxLength={200}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </div>
         <div className="scrolls min-h-0 flex-1 px-2" tabIndex={0}>
           <ErrorNotice error={list.error} />
           {list.isPending && <Skeleton lines={6} className="h-6" />}
+          {list.isSuccess && query && !groups.length && <Empty>{say("nav.noConversation")}</Empty>}
           {groups.map(([title, conversations]) => (
             <section key={title} aria-label={title}>
               <h2 className="px-2 pt-3 pb-1 text-small font-semibold text-quiet">{title}</h2>

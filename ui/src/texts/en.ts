@@ -48,6 +48,8 @@ export const en = {
   "nav.week": "This week",
   "nav.older": "Older",
   "nav.untitled": "Conversation",
+  "nav.search": "Search conversations",
+  "nav.noConversation": "No conversation matches.",
   "nav.palette": "Go to",
   "nav.palettePlaceholder": "A page, a conversation, an assistant, a command",
   "nav.nothingFound": "Nothing found.",

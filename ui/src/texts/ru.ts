@@ -47,6 +47,8 @@ export const ru: Record<Key, string> = {
   "nav.week": "На этой неделе",
   "nav.older": "Раньше",
   "nav.untitled": "Беседа",
+  "nav.search": "Поиск по беседам",
+  "nav.noConversation": "Подходящих бесед нет.",
   "nav.palette": "Перейти",
   "nav.palettePlaceholder": "Страница, беседа, ассистент, команда",
   "nav.nothingFound": "Ничего не найдено.",
