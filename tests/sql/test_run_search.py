@@ -1,4 +1,4 @@
-"""The search of runs reads by indexes, whoever searches and however common the words are."""
+"""The search of runs and of conversations reads by indexes, whoever searches and however common the words are."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ LOGS = """insert into maas.raw_logs (user_id, run_id, message_type, content, con
   select user_id, id, t.type, case t.type when 'user_query' then user_query else final_answer end, 'c'
   from maas.pipeline_runs cross join (values ('user_query'), ('assistant_response')) t(type)"""
 
+DIALOGUES = """insert into maas.chat_conversations (id, user_id, title)
+  select distinct md5(user_id::text || seq % 50)::uuid, user_id, 'Garden' from maas.pipeline_runs"""
+MESSAGES = """insert into maas.chat_messages (conversation_id, user_id, run_id, role, content)
+  select md5(user_id::text || seq % 50)::uuid, user_id, id, 'user', user_query from maas.pipeline_runs"""
+
 
 @pytest.fixture(scope="module")
 def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
@@ -35,7 +40,7 @@ def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
         psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection,
     ):
         connection.execute("set session_replication_role = replica")
-        for statement in (RUNS, LOGS, "analyze"):
+        for statement in (RUNS, LOGS, DIALOGUES, MESSAGES, "analyze"):
             connection.execute(statement)
         connection.execute("set plan_cache_mode = force_generic_plan")  # as the server does
         yield connection
@@ -64,3 +69,17 @@ def test_common_words_find_the_same_runs(large: Connection, user: UUID | None, t
     results = [[row["id"] for row in search(large, "", user, text, most)] for most in (0, 3, 1000, 100_000)]
     assert results == results[:1] * 4
     assert ("nowhere" in text) == (results[0] == [])
+
+
+def find(connection: Connection, prefix: str, text: str) -> list[DictRow]:
+    with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
+        arguments = (USER, None, None, 20, text)
+        return cursor.execute(f"{prefix}{query_texts()['list_conversations']}".encode(), arguments).fetchall()
+
+
+@pytest.mark.parametrize("text", ["rare77", "garden rare77", "nowhere"])
+def test_conversations_are_found_by_the_index_of_words(large: Connection, text: str) -> None:
+    explain = "explain (analyze, costs off, timing off, summary off) "
+    plan = "\n".join(next(iter(row.values())) for row in find(large, explain, text))
+    assert "idx_raw_logs_search" in plan and not re.search(r"Seq Scan on (raw_logs|chat_messages)", plan), plan
+    assert bool(find(large, "", text)) == (text != "nowhere")
