@@ -72,8 +72,10 @@ export declare class MaaS {
     reject(actionId: string, decision: Api.ActionDecision): Promise<Api.Action>;
     /** Open a conversation. It is not sent again after a lost reply: a second one would be opened. */
     openConversation(conversation: Api.NewConversation): Promise<Api.OpenedConversation>;
-    /** The conversations of a user, newest activity first. */
-    conversations(query: Named & Page): Promise<Api.ConversationPage>;
+    /** The conversations of a user, newest activity first; with `q` those whose title and messages have its words. */
+    conversations(query: Named & Page & {
+        q?: string;
+    }): Promise<Api.ConversationPage>;
     conversation(conversationId: string): Promise<Api.Conversation>;
     /** Change the mode or the title of a conversation. */
     changeConversation(conversationId: string, body: Api.ConversationChange): Promise<Api.Conversation>;

@@ -123,7 +123,7 @@ export class MaaS {
         const body = await this.#withUser(conversation);
         return this.#call("POST", "/v1/conversations", { body, isRepeatable: false });
     }
-    /** The conversations of a user, newest activity first. */
+    /** The conversations of a user, newest activity first; with `q` those whose title and messages have its words. */
     async conversations(query) {
         return this.#list("/v1/conversations", query);
     }

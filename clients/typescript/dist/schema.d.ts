@@ -1132,6 +1132,7 @@ export interface operations {
         parameters: {
             query?: {
                 user_id?: string;
+                q?: string;
                 before?: string;
                 limit?: number;
             };
