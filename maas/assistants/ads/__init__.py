@@ -18,6 +18,7 @@ PLUGIN = Plugin(
         Command("ads", "commands:cli", "Manage the accounts of the advertising assistants and their connections."),
     ),
     settings="settings:AdsSettings",
+    checks="checks:CHECKS",
     routes="routes:ROUTES",
     tags={"brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use."},
 )

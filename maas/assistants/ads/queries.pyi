@@ -108,6 +108,15 @@ class RemoveAdsAccountRow(TypedDict):
 
 remove_ads_account: Value[list[str], RemoveAdsAccountRow, pg.uuid, pg.uuid]
 
+class AdsConnectionsRow(TypedDict):
+    service: str | Any
+    connections: int | Any
+    without_token: int | Any
+    stale: int | Any
+    users: list[UUID] | Any
+
+ads_connections: Query[AdsConnectionsRow, pg.bool_, pg.interval]
+
 # ads_creatives.sql
 
 class CreativesRow(TypedDict):

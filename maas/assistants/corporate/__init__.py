@@ -17,6 +17,7 @@ PLUGIN = Plugin(
     servers="mail:mail_servers",
     server_names="mail:SERVER_NAMES",
     settings="settings:CorporateSettings",
+    checks="checks:CHECKS",
     routes="routes:ROUTES",
     tags={
         "supervisor": "Work of a few steps that a planner does at once, for outside callers.",

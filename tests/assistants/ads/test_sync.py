@@ -212,6 +212,25 @@ def test_a_service_without_its_token_is_named(business: Marketer) -> None:
     assert rows(business, "id", "adsets") == [] and len(rows(business, "id", "leads")) == 3
 
 
+def test_doctor_says_what_lacks_a_token_or_is_old(business: Marketer) -> None:
+    """By service, with the users; no names, and no tokens."""
+
+    def doctor() -> str:
+        return " ".join(maas(business.stack, "doctor", **environment(business)).stdout.split())
+
+    line = "note ad accounts: Facebook 1{}; WhatsApp 1{}; amoCRM 1{}; maas ads account add"
+    old, no_token = ", 1 not synced within a day", ", 1 without a token"
+    page = doctor()
+    assert line.format(old, old, old) in page and f"users: {business.user}" in page, page
+    assert sync(business).returncode == 0
+    page = doctor()
+    assert "ok ad accounts: Facebook 1; WhatsApp 1; amoCRM 1 ok" in page, page
+    business.stack.rows("update crm_integration set synced_at = now() - interval '25 hours' returning synced_at")
+    business.stack.rows("delete from user_secrets where name like 'facebook%' returning name")
+    page = doctor()
+    assert line.format(no_token, "", old) in page and "Кухни" not in page and CRM_TOKEN not in page, page
+
+
 def test_limits_of_rate_are_waited_for(business: Marketer, crm: Running) -> None:
     crm.fault("status", path="/leads", status=429, retry_after=1, times=2)
     assert sync(business).returncode == 0 and len(rows(business, "id", "leads")) == 3

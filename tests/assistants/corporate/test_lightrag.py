@@ -6,13 +6,14 @@ import logging
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import httpx2
 import pytest
 import structlog
 from pytest_httpserver import HTTPServer
 
+from maas.assistants.corporate.checks import check_lightrag
 from maas.assistants.corporate.lightrag_client import (
     LightragChunk,
     LightragClient,
@@ -22,7 +23,10 @@ from maas.assistants.corporate.lightrag_client import (
     Mode,
     PipelineState,
 )
+from maas.settings import load_settings
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
+from shared.db import Database
+from shared.errors import Advice
 from shared.vendors import VendorError
 from shared.vendors.service import Limits
 from tests.assistants.corporate.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
@@ -84,6 +88,18 @@ async def test_an_answer(server: Running, client: LightragClient) -> None:
     assert (request["method"], request["path"], request["params"]) == ("POST", "/query", {})
     assert request["body"] == {"query": QUESTION, "mode": "mix", "include_references": True, "top_k": 10}
     assert request["headers"] == {"x-api-key": LIGHTRAG_KEY}
+
+
+async def test_doctor_says_whether_it_answers_and_to_whom(server: Running) -> None:
+    """A key that it refuses fails; documents that nobody may read are advice."""
+    nowhere = cast(Database, None)
+    assert "not configured" in await check_lightrag(load_settings(), nowhere)
+    key = {"lightrag_base_url": server.url, "lightrag_api_key": LIGHTRAG_KEY}
+    with pytest.raises(Advice, match="answers, idle; nobody may read its documents: set LIGHTRAG_USERS"):
+        await check_lightrag(load_settings(**key), nowhere)
+    assert await check_lightrag(load_settings(**key, lightrag_users="*"), nowhere) == "answers, idle; open to everybody"
+    with pytest.raises(VendorError, match="does not accept the access token"):
+        await check_lightrag(load_settings(**key | {"lightrag_api_key": "wrong-key-0123456789"}), nowhere)
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))

@@ -98,3 +98,23 @@ where u.user_id = $1 order by u.is_default desc, u.name, u.id;
 with gone as (select fb_id from maas.ad_accounts where user_id = $1 and user_account_id = $2),
   deleted as (delete from maas.user_accounts where user_id = $1 and id = $2 returning id)
 select array(select fb_id from gone) as ad_accounts from deleted;
+
+-- name: ads_connections  -- $1 whether the server of WhatsApp is configured, $2 the age from which a sync is old:
+-- by service the connections of all users, those without a token, those that are old, and the users of both
+select service, count(*) as connections, count(*) filter (where not has_token) as without_token,
+  count(*) filter (where has_token and is_old) as stale,
+  coalesce(array_agg(distinct user_id) filter (where is_old or not has_token), '{}') as users
+from (
+  select one.service, one.user_id, coalesce(one.synced_at < maas.maas_now() - $2::interval, true) as is_old,
+    case one.service when 'WhatsApp' then $1::boolean
+      else exists (select from maas.user_secrets s where s.user_id = one.user_id and s.name = one.secret)
+    end as has_token
+  from (
+    select 'Facebook' as service, user_id, synced_at, 'facebook_' || substr(fb_id, 5) as secret
+    from maas.ad_accounts
+    union all
+    select 'amoCRM', user_id, synced_at, 'amocrm_' || replace(user_account_id::text, '-', '')
+    from maas.crm_integration
+    union all
+    select 'WhatsApp', user_id, synced_at, null from maas.whatsapp_integration) one) connection
+group by service order by service;
