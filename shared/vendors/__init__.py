@@ -14,6 +14,7 @@ ErrorCode = Literal[
     "not_found",
     "rate_limited",
     "invalid",
+    "too_large",
     "unavailable",
     "bad_reply",
     "conflict",

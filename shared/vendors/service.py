@@ -37,6 +37,7 @@ _SENTENCES: Mapping[ErrorCode, str] = {
     "not_found": "{} has no such object",
     "rate_limited": "{} accepts no more requests for now",
     "invalid": "{} refuses the request",
+    "too_large": "{} cannot give so much at once; ask for a shorter period",
     "unavailable": "{} has an internal error",
     "bad_reply": "the reply of {} cannot be read",
     "conflict": "{} is serving another program instead of this one",

@@ -13,7 +13,8 @@ from uuid import UUID
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
-from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
+from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Status
+from maas.assistants.ads.clients.facebook_insights import Insights, Level
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.references import the_one

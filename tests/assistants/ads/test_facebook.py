@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from maas.assistants.ads.clients.facebook import Ad, AdAccount, AdSet, Campaign, FacebookClient, from_minor, minor_units
+from maas.assistants.ads.clients.facebook_insights import Level
 from maas.assistants.ads.clients.facebook_replies import Figures, Page, read_refusal
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
@@ -68,6 +69,21 @@ async def test_a_lead_counts_once(client: FacebookClient) -> None:
     assert (whole.object_fb_id, whole.level, whole.day) == ("act_1", "account", None)
     assert (whole.spend, whole.impressions, whole.clicks, whole.leads) == (Decimal("18.15"), 1650, 41, 4)
     assert (whole.video_views, whole.p25, whole.p50, whole.p75, whole.p95) == (400, 200, 100, 50, 20)
+
+
+async def test_a_period_with_too_many_figures_is_read_in_halves(vendor: Running, client: FacebookClient) -> None:
+    """The sums are those of the whole period, each refusal is made once, and one day that is refused is an error."""
+    periods: list[tuple[Level, bool]] = [("account", False), ("ad", False), ("ad", True)]
+    whole = [await client.insights("act_1", level, FIRST, LAST, by_day) for level, by_day in periods]
+    vendor.merge({"max_days": 1})
+    begin = len(vendor.journal())
+    assert [await client.insights("act_1", level, FIRST, LAST, by_day) for level, by_day in periods] == whole
+    assert len(vendor.journal()) - begin == 3 * len(periods)
+    week = await client.insights("act_1", "account", FIRST - timedelta(days=5), LAST)
+    assert week == whole[0]
+    vendor.merge({"max_days": 0})
+    refused = await failure(client.insights("act_1", "ad", FIRST, LAST))
+    assert refused.code == "too_large" and "ask for a shorter period" in refused.message
 
 
 async def test_figures_by_level_and_day(client: FacebookClient) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, TypeVar
 
@@ -18,14 +18,21 @@ import httpx2
 from pydantic import BaseModel
 
 from maas.assistants.ads.clients import facebook_replies as replies
-from shared.vendors import Vendor
+from maas.assistants.ads.clients.facebook_insights import (
+    FIGURES,
+    Insights,
+    Level,
+    added_up,
+    halves_of,
+    insights_of,
+    parts_of,
+)
+from shared.vendors import Vendor, VendorError
 from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Service
 
-Level = Literal["account", "campaign", "adset", "ad"]
 Status = Literal["ACTIVE", "PAUSED"]
 OBJECTS_A_PAGE, FIGURES_A_PAGE = 200, 500
 VENDOR = Vendor("facebook", "Facebook")
-DAYS_A_REQUEST = 31
 MAX_ROWS = 200_000
 ZERO_DECIMAL = frozenset({"CLP", "COP", "CRC", "HUF", "ISK", "IDR", "JPY", "KRW", "PYG", "TWD", "VND"})
 _COPIED = (
@@ -36,17 +43,6 @@ _COPIED = (
     "destination_type",
     "bid_strategy",
     "bid_amount",
-)
-_FIGURES = (
-    "spend",
-    "impressions",
-    "clicks",
-    "actions",
-    "video_play_actions",
-    "video_p25_watched_actions",
-    "video_p50_watched_actions",
-    "video_p75_watched_actions",
-    "video_p95_watched_actions",
 )
 _ID = re.compile(r"[A-Za-z0-9_]{1,64}")
 B = TypeVar("B", bound=BaseModel)
@@ -114,27 +110,6 @@ class FormLead:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Insights:
-    """Figures of one object of `level`; of one day, or of the whole period if `day` is None.
-
-    `video_views` counts started videos, p25 to p95 how often a quarter, half, three quarters and 95 % were watched.
-    """
-
-    object_fb_id: str | None
-    level: Level
-    day: date | None
-    spend: Decimal
-    impressions: int
-    clicks: int
-    leads: int
-    video_views: int
-    p25: int
-    p50: int
-    p75: int
-    p95: int
-
-
 class FacebookClient:
     """The Marketing API by the token of one user. All methods raise VendorError."""
 
@@ -193,16 +168,28 @@ class FacebookClient:
         """Return the figures of the objects of `level` below `parent_fb_id`, of both days and those between.
 
         Facebook leaves out objects and days without impressions, and refuses days more than 37 months ago. It refuses
-        too many figures, too: by day they are read a month at a time.
+        too many figures, too: by day they are read a month at a time, and a period that it refuses so in halves.
         """
-        path, fields = f"{self._path(parent_fb_id)}/insights", (f"{level}_id", *_FIGURES)
         found: list[Insights] = []
-        for first, last in _parts(since, until) if by_day else [(since, until)]:
-            period = json.dumps({"since": first.isoformat(), "until": last.isoformat()})
-            more = [("level", level), ("time_range", period), *([("time_increment", "1")] if by_day else [])]
-            rows = await self._list(path, replies.Figures, fields, more, FIGURES_A_PAGE)
-            found += [_insights(row, level, by_day) for row in rows]
+        for first, last in parts_of(since, until) if by_day else [(since, until)]:
+            found += await self._insights(parent_fb_id, level, first, last, by_day)
         return found
+
+    async def _insights(
+        self, parent_fb_id: str, level: Level, since: date, until: date, by_day: bool
+    ) -> list[Insights]:
+        path, fields = f"{self._path(parent_fb_id)}/insights", (f"{level}_id", *FIGURES)
+        period = json.dumps({"since": since.isoformat(), "until": until.isoformat()})
+        more = [("level", level), ("time_range", period), *([("time_increment", "1")] if by_day else [])]
+        try:
+            rows = await self._list(path, replies.Figures, fields, more, FIGURES_A_PAGE)
+        except VendorError as error:
+            if error.code != "too_large" or since >= until:
+                raise
+        else:
+            return [insights_of(row, level, by_day) for row in rows]
+        halves = [await self._insights(parent_fb_id, level, *half, by_day) for half in halves_of(since, until)]
+        return added_up(row for half in halves for row in half)
 
     async def form_leads(self, ad_fb_id: str, since: datetime) -> list[FormLead]:
         """Return who filled in a form of an advertisement since then; Facebook keeps them for 90 days."""
@@ -315,31 +302,3 @@ def minor_units(amount: Decimal, currency: str) -> int:
 def from_minor(minor: int, currency: str) -> Decimal:
     """Return the money that a budget of the Marketing API stands for."""
     return Decimal(minor) if currency.upper() in ZERO_DECIMAL else Decimal(minor).scaleb(-2)
-
-
-def _parts(since: date, until: date) -> Iterator[tuple[date, date]]:
-    """Yield the first and last days of parts of a period; a period that ends before it begins is left to Facebook."""
-    while (last := since + timedelta(DAYS_A_REQUEST - 1)) < until:
-        yield since, last
-        since = last + timedelta(1)
-    yield since, until
-
-
-def _insights(row: replies.Figures, level: Level, by_day: bool) -> Insights:
-    fb_id = {"account": row.account_id, "campaign": row.campaign_id, "adset": row.adset_id, "ad": row.ad_id}[level]
-    if level == "account" and fb_id is not None:
-        fb_id = f"act_{fb_id.removeprefix('act_')}"
-    return Insights(
-        object_fb_id=fb_id,
-        level=level,
-        day=row.date_start if by_day else None,
-        spend=row.spend,
-        impressions=row.impressions,
-        clicks=row.clicks,
-        leads=row.leads,
-        video_views=row.video_views,
-        p25=replies.watched(row.video_p25_watched_actions),
-        p50=replies.watched(row.video_p50_watched_actions),
-        p75=replies.watched(row.video_p75_watched_actions),
-        p95=replies.watched(row.video_p95_watched_actions),
-    )

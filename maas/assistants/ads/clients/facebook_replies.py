@@ -41,6 +41,7 @@ STATUSES = {
     ),
 }
 _RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
+_TOO_MUCH = "reduce the amount of data"  # an error of the number 1, which all unknown faults have
 _TOKEN_CODES = frozenset({102, 190, 463, 467})
 M = TypeVar("M")
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,64}$")]
@@ -55,7 +56,7 @@ def read_refusal(status: int, headers: Mapping[str, str], body: Any) -> Refusal:
         return refusal_of_status(status, headers)
     cause = str(error.get("error_user_msg") or error.get("message") or "")
     number, subcode = _number(error.get("code")), _number(error.get("error_subcode"))
-    code = _code_of(number, subcode)
+    code = "too_large" if number in (1, 2) and _TOO_MUCH in cause.lower() else _code_of(number, subcode)
     if code is None:
         return refusal_of_status(status, headers, cause)
     cause = f"{number}{f'/{subcode}' if subcode else ''} {cause}".rstrip()

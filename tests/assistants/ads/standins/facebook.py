@@ -331,6 +331,9 @@ def insights(graph: Graph, kind: str, fb_id: str, request: Request) -> list[Json
     if level is None or (unknown := [name for name in fields if name not in FIGURES]):
         raise Refused(100, f"(#100) {unknown[0] if level else 'level'} is not valid for fields param")
     since, until = period_of(request, graph.state)
+    if (until - since).days >= graph.state.get("max_days", 10**6):
+        message = "Please reduce the amount of data you're asking for, then retry your request"
+        raise Refused(1, message, status=500)
     sums: dict[tuple[str, str], Json] = defaultdict(lambda: defaultdict(Decimal))
     owners: dict[str, dict[str, str]] = {}
     for ad in graph.below(kind, fb_id, "ads"):
