@@ -11,9 +11,10 @@ import pytest
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import read_account
+from maas.assistants.ads.checks import check_accounts
 from maas.assistants.ads.set_up import choose_stages, list_directions, set_rate
 from shared.db import Database
-from shared.errors import MaasError
+from shared.errors import Advice, MaasError
 from tests.assistants.ads.shop import Shop
 from tests.standins.running import Running
 
@@ -222,3 +223,10 @@ async def test_a_qualified_lead_has_a_target_of_its_own(shop: Shop) -> None:
     assert (one["target_cpl"], one["target_qcpl"], one["qcpl_vs_target_percent"]) == (4, 12, 66.67)
     with pytest.raises(MaasError, match="there is no direction"):
         await list_directions(shop.deps.db, account, None, None, (None, Decimal(12)), "Кухни")
+
+
+async def test_doctor_needs_no_right_to_read_tokens(shop: Shop) -> None:
+    """The role of orchestrators sees that there are tokens, and not what they are."""
+    services = [rf"{name} \d+, (\d+ without a token, )?\d+ not synced within a day" for name in ("Facebook", "amoCRM")]
+    with pytest.raises(Advice, match=".*".join(services)):
+        await check_accounts(shop.deps.settings, shop.deps.db)

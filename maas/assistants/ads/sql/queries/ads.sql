@@ -107,7 +107,7 @@ select service, count(*) as connections, count(*) filter (where not has_token) a
 from (
   select one.service, one.user_id, coalesce(one.synced_at < maas.maas_now() - $2::interval, true) as is_old,
     case one.service when 'WhatsApp' then $1::boolean
-      else exists (select from maas.user_secrets s where s.user_id = one.user_id and s.name = one.secret)
+      else exists (select from maas.maas_secret_times(array[one.user_id]) s where s.name = one.secret)
     end as has_token
   from (
     select 'Facebook' as service, user_id, synced_at, 'facebook_' || substr(fb_id, 5) as secret
