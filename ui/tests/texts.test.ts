@@ -23,6 +23,14 @@ const SOURCES = readdirSync("src", { recursive: true, encoding: "utf8" })
   .map((path) => readFileSync(join("src", path), "utf8"))
   .join("\n");
 
+/** The codes of errors that the server answers, of its own routes and of sign-in. */
+const CODES = ["errors.py", "sign_in/__init__.py"].flatMap((path) => {
+  const source = readFileSync(join("..", "maas", "http", path), "utf8");
+  return Array.from(source.matchAll(/"([a-z]\w*)": (?:[45]\d\d\b|"\w+")/g), ([pair]) => pair.split('"')).map(
+    ([, code, , renamed]) => renamed ?? code!,
+  );
+});
+
 /** The keys that are put together: what begins them, and what may follow. */
 const BUILT: Record<string, string[]> = {
   "action.": ["pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"].concat(
@@ -41,6 +49,7 @@ const BUILT: Record<string, string[]> = {
     "vectors_behind",
   ].concat(["archive_failed", "archive_skipped", "archive_behind", "client_messages_cut"]),
   "chat.mode.": ["auto", "plan", "ask"],
+  "error.": [...new Set(CODES), "internal"],
   "facts.decide.": ["pinned", "ended", "wrong", "unused", "free"],
   "facts.kind.": ["identity", "relation", "preference", "plan", "event", "state", "possession", "question"],
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],

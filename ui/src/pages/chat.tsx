@@ -18,7 +18,7 @@ import { Title } from "../chat/title";
 import { Trace } from "../chat/trace";
 import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
 import { Boundary } from "../parts/boundary";
-import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { Empty, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
@@ -83,7 +83,7 @@ function Chat({ id }: { id: string | null }) {
     return (
       <Empty>
         {conversation.error instanceof ApiError && conversation.error.status !== 404
-          ? conversation.error.message
+          ? errorText(conversation.error)
           : say("chat.notFound")}
       </Empty>
     );

@@ -1,16 +1,28 @@
 import type { ReactNode } from "react";
 
 import { ApiError } from "../api/error";
-import { say } from "../texts";
+import { say, sayOr } from "../texts";
+import { visible } from "./visible";
 
-/** What went wrong, what to do, and the id that an operator can look for. */
+/** The sentence of an error in the language of the page; the server's own, where its code is not known. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  return error.status === 0 ? say("app.unreachable") : sayOr(`error.${error.code}`, visible(error.message));
+}
+
+/** What went wrong, what to do, what the server said, and the id that an operator can look for. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (!error) return null;
-  const isUnreachable = error instanceof ApiError && error.status === 0;
-  const message = isUnreachable ? say("app.unreachable") : error instanceof Error ? error.message : String(error);
+  const text = errorText(error);
+  const detail = error instanceof ApiError && error.status > 0 ? visible(error.message) : "";
   return (
     <div role="alert" className="card border-bad! text-small">
-      <p className="text-bad">{message}</p>
+      <p className="text-bad">{text}</p>
+      {detail && detail !== text && (
+        <p lang="en" className="text-quiet">
+          {detail}
+        </p>
+      )}
       {error instanceof ApiError && error.requestId && (
         <p className="text-quiet">{say("app.requestId", { id: error.requestId })}</p>
       )}
