@@ -116,6 +116,6 @@ test("the palette does what is chosen: the appearance, the language", async () =
   await command("dark");
   expect(document.documentElement.dataset.scheme).toBe("dark");
   await command("русский");
-  expect(document.documentElement.lang).toBe("ru");
   await screen.findByRole("heading", { name: "История" });
+  expect(document.documentElement.lang).toBe("ru");
 });

@@ -9,8 +9,8 @@ import { chooseLanguage } from "../src/texts";
 
 afterEach(() => chooseLanguage(null));
 
-test("an error is said in the page's language, with the server's sentence as a detail", () => {
-  chooseLanguage("ru");
+test("an error is said in the page's language, with the server's sentence as a detail", async () => {
+  await chooseLanguage("ru");
   render(<ErrorNotice error={new ApiError(403, "forbidden", "only administrators may list users", "r-1")} />);
   expect(screen.getByText("У вас нет прав на это действие.")).toBeTruthy();
   expect(screen.getByText("only administrators may list users").lang).toBe("en");

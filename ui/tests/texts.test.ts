@@ -107,8 +107,8 @@ test("a text that counts has the plural forms of its language", () => {
   expect(counted.filter((key) => formsOf(en[key]) !== 2 || formsOf(ru[key]) !== 3)).toEqual([]);
 });
 
-test("a sentence is filled in, and counts in its language", () => {
-  chooseLanguage("ru");
+test("a sentence is filled in, and counts in its language", async () => {
+  await chooseLanguage("ru");
   const forms = ru["chat.memories"].split(" | ");
   const said = [1, 2, 5, 21].map((n) => say("chat.memories", { n }).replace(/\d+/, "{n}"));
   expect(said).toEqual([forms[0], forms[1], forms[2], forms[0]]);
@@ -130,14 +130,14 @@ test("a date says no more than one needs to know", () => {
   expect(formatDate(new Date(2025, 2, 1), now)).toBe("Mar 1, 2025");
 });
 
-test("a period is said in words, a week as its days", () => {
+test("a period is said in words, a week as its days", async () => {
   chooseLanguage("en");
   expect(formatPeriod("2026-Week-48").replaceAll(/\s/g, " ")).toBe("November 23 – 29, 2026");
   expect(formatPeriod("2026-Week-01").replaceAll(/\s/g, " ")).toBe("December 29, 2025 – January 4, 2026");
   expect(formatPeriod("2026-Month-11")).toBe("November 2026");
   expect(formatPeriod("last spring")).toBe("last spring");
   expect(formatDay("2026-11-01")).toBe("November 1, 2026");
-  chooseLanguage("ru");
+  await chooseLanguage("ru");
   expect(formatPeriod("2026-Week-48")).toMatch(/^23\s?–\s?29 ноября 2026/);
 });
 
@@ -156,9 +156,9 @@ test.each([
   [60_000, "60 seconds", "60 секунд"],
   [-1, "0 seconds", "0 секунд"],
   [7_200_000, "2 hours", "2 часа"],
-])("%i ms are %s", (ms, english, russian) => {
+])("%i ms are %s", async (ms, english, russian) => {
   chooseLanguage("en");
   expect(formatDuration(ms)).toBe(english);
-  chooseLanguage("ru");
+  await chooseLanguage("ru");
   expect(formatDuration(ms)).toBe(russian);
 });

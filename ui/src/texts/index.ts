@@ -3,10 +3,9 @@
 import { useSyncExternalStore } from "react";
 
 import { en, type Key } from "./en";
-import { ru } from "./ru";
 
 export type Language = "ru" | "en";
-const TEXTS: Record<Language, Record<Key, string>> = { en, ru };
+const TEXTS: Partial<Record<Language, Record<Key, string>>> = { en };
 const STORED = "maas.language";
 const listeners = new Set<() => void>();
 
@@ -18,12 +17,22 @@ export function language(): Language {
   return chosen ?? (navigator.languages.some((one) => one.toLowerCase().startsWith("ru")) ? "ru" : "en");
 }
 
-export function chooseLanguage(next: Language | null) {
+export async function chooseLanguage(next: Language | null) {
   chosen = next;
   if (next) localStorage.setItem(STORED, next);
   else localStorage.removeItem(STORED);
+  await loadTexts();
   apply();
   for (const listener of listeners) listener();
+}
+
+/** Load the sentences of the language that is shown. English stands in for those that cannot be loaded. */
+export async function loadTexts() {
+  if (language() === "ru")
+    TEXTS.ru ??= await import("./ru").then(
+      ({ ru }) => ru,
+      () => undefined,
+    );
 }
 
 export function useLanguage(): Language {
@@ -35,7 +44,7 @@ export function useLanguage(): Language {
 
 /** The sentence of a key; `n` chooses among its plural forms. */
 export function say(key: Key, values: Record<string, string | number> = {}): string {
-  const forms = TEXTS[language()][key].split(" | ");
+  const forms = (TEXTS[language()] ?? en)[key].split(" | ");
   const text = forms.length > 1 ? forms[pluralIndex(Number(values.n), forms.length)]! : forms[0]!;
   return text.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
