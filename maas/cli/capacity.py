@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from maas.capacity import Load, capacity_for
-from maas.cli.output import show
+from maas.cli.output import Table, show
 
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -24,7 +23,7 @@ def capacity(
     """Print processes, cores, databases and disk for the busiest hour. No database is asked."""
     load = Load(users, runs_a_day, answer_seconds, busiest_hour, days, has_embeddings=embeddings)
     found = capacity_for(load)
-    table = Table("", "needed", "because", title=f"{users:,} users, {runs_a_day:,g} requests a day each")
+    table = Table("", "needed", "because")
     table.add_row(
         "requests a second", f"{load.peak_rate:,.1f}", f"in the busiest hour; {load.mean_rate:,.1f} on average"
     )
@@ -36,6 +35,7 @@ def capacity(
     table.add_row("connections", f"{found.connections:,}", "a pooler from some hundred on in a database")
     table.add_row("disk", size(found.disk_bytes), f"after {days:,} days, without images and documents")
     table.add_row("write-ahead log", size(found.log_bytes_a_day), "a day, for archives and standbys")
+    show(f"{users:,} users, {runs_a_day:,g} requests a day each")
     show(table)
 
 
