@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncpg
+
 from maas import queries as core
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import STALE_AFTER
@@ -18,7 +20,10 @@ async def check_accounts(settings: Settings, db: Database) -> str:
     own = settings.of(AdsSettings)
     has_whatsapp = own.evolution_base_url is not None and own.evolution_api_key is not None
     is_there = await db.value(core.schema_is_there)
-    rows = await db.rows(queries.ads_connections, has_whatsapp, STALE_AFTER) if is_there else []
+    try:
+        rows = await db.rows(queries.ads_connections, has_whatsapp, STALE_AFTER) if is_there else []
+    except asyncpg.InsufficientPrivilegeError:
+        return "shown to the logins of orchestrators and of the owner alone"
     if not rows:
         return "no account (maas ads account add)"
     parts = []
