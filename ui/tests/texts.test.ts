@@ -112,7 +112,7 @@ test("a sentence is filled in, and counts in its language", async () => {
   const forms = ru["chat.memories"].split(" | ");
   const said = [1, 2, 5, 21].map((n) => say("chat.memories", { n }).replace(/\d+/, "{n}"));
   expect(said).toEqual([forms[0], forms[1], forms[2], forms[0]]);
-  chooseLanguage("en");
+  await chooseLanguage("en");
   expect([1, 2].map((n) => say("chat.memories", { n }))).toEqual(["1 memory", "2 memories"]);
   expect(say("profile.today", { tokens: 1234, dollars: "0.5" })).toBe("Today: 1,234 tokens, $0.5");
   expect(say("app.requestId")).toBe("Request "); // a value that is not there
@@ -122,8 +122,8 @@ test("a name that the page does not know is shown as it is", () => {
   expect([sayOr("stage.queue", "queue"), sayOr("stage.new_one", "new_one")]).toEqual(["Queue", "new_one"]);
 });
 
-test("a date says no more than one needs to know", () => {
-  chooseLanguage("en");
+test("a date says no more than one needs to know", async () => {
+  await chooseLanguage("en");
   const now = new Date(2026, 4, 6, 15, 0);
   expect(formatDate(new Date(2026, 4, 6, 9, 5), now)).toMatch(/^0?9:05/);
   expect(formatDate(new Date(2026, 2, 1), now)).toBe("Mar 1");
@@ -131,7 +131,7 @@ test("a date says no more than one needs to know", () => {
 });
 
 test("a period is said in words, a week as its days", async () => {
-  chooseLanguage("en");
+  await chooseLanguage("en");
   expect(formatPeriod("2026-Week-48").replaceAll(/\s/g, " ")).toBe("November 23 – 29, 2026");
   expect(formatPeriod("2026-Week-01").replaceAll(/\s/g, " ")).toBe("December 29, 2025 – January 4, 2026");
   expect(formatPeriod("2026-Month-11")).toBe("November 2026");
@@ -146,8 +146,8 @@ test.each([
   [90, "in 2 minutes"],
   [-7200, "2 hours ago"],
   [86_400, "tomorrow"],
-])("%i s from now is %s", (seconds, words) => {
-  chooseLanguage("en");
+])("%i s from now is %s", async (seconds, words) => {
+  await chooseLanguage("en");
   expect(formatDistance(new Date(1_000_000 + seconds * 1000), 1_000_000)).toBe(words);
 });
 
@@ -157,7 +157,7 @@ test.each([
   [-1, "0 seconds", "0 секунд"],
   [7_200_000, "2 hours", "2 часа"],
 ])("%i ms are %s", async (ms, english, russian) => {
-  chooseLanguage("en");
+  await chooseLanguage("en");
   expect(formatDuration(ms)).toBe(english);
   await chooseLanguage("ru");
   expect(formatDuration(ms)).toBe(russian);

@@ -9,30 +9,39 @@ const TEXTS: Partial<Record<Language, Record<Key, string>>> = { en };
 const STORED = "maas.language";
 const listeners = new Set<() => void>();
 
-let chosen = localStorage.getItem(STORED) as Language | null;
+let chosen = stored();
 apply();
 
 /** The language that is shown: the one that was chosen, else the browser's. */
 export function language(): Language {
-  return chosen ?? (navigator.languages.some((one) => one.toLowerCase().startsWith("ru")) ? "ru" : "en");
+  return chosen ?? browsers();
 }
 
+/** Show another language, or with null the browser's, once its sentences are there. */
 export async function chooseLanguage(next: Language | null) {
-  chosen = next;
   if (next) localStorage.setItem(STORED, next);
   else localStorage.removeItem(STORED);
   await loadTexts();
+  chosen = stored(); // another one may have been chosen meanwhile
   apply();
   for (const listener of listeners) listener();
 }
 
-/** Load the sentences of the language that is shown. English stands in for those that cannot be loaded. */
+/** Load the sentences of the language that is to be shown. English stands in for those that cannot be loaded. */
 export async function loadTexts() {
-  if (language() === "ru")
+  if ((stored() ?? browsers()) === "ru")
     TEXTS.ru ??= await import("./ru").then(
       ({ ru }) => ru,
       () => undefined,
     );
+}
+
+function stored(): Language | null {
+  return localStorage.getItem(STORED) as Language | null;
+}
+
+function browsers(): Language {
+  return navigator.languages.some((one) => one.toLowerCase().startsWith("ru")) ? "ru" : "en";
 }
 
 export function useLanguage(): Language {
