@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
-import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,10 +22,8 @@ import typer
 from psycopg.rows import DictRow, dict_row
 
 from bench.command import prepare_output, run_command
-from bench.report import console, machine, print_table, write_json
-from maas.cli.up import prepare_database
-from shared.errors import MaasError
-from shared.postgres import acquire
+from bench.report import console, print_table
+from tests.chaos.own_stack import conclude, own_stack, server_version
 from tests.chaos.witness import statements
 from tests.polling import poll
 from tests.stack import Stack
@@ -124,25 +120,11 @@ def chaos_of_tasks(
 ) -> None:
     """Kill an orchestrator every second while tasks are executed, and let SQL say what became of their steps."""
     path = prepare_output(out) if out else None
-    with tempfile.TemporaryDirectory(prefix="maas-tasks-", dir="/var/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        server = acquire(folder / "data", on_note=lambda note: None)
-        try:
-            prepare_database(server.dsn)
-            logs = folder / "logs"
-            logs.mkdir()
-            with Stack(server.dsn, logs) as stack:
-                verdict = hold_task_trial(stack, tasks)
-                version = str(stack.rows("show server_version")[0]["server_version"])
-        finally:
-            server.close(wait=True)
+    with own_stack("tasks") as (stack, _):
+        verdict = hold_task_trial(stack, tasks)
+        version = server_version(stack)
     report(verdict)
-    if path is not None:
-        write_json(path, asdict(verdict) | {"machine": machine(version)})
-    if verdict.kills == 0:
-        raise MaasError("no_chaos", "nothing was killed; take more tasks")
-    sys.exit(0 if verdict.holds else 1)
+    conclude(path, verdict, version, kills=verdict.kills, holds=verdict.holds, what="tasks")
 
 
 def report(verdict: TaskVerdict) -> None:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
-import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,11 +19,9 @@ import typer
 from psycopg.rows import DictRow, dict_row
 
 from bench.command import prepare_output, run_command
-from bench.report import console, machine, print_table, write_json
-from maas.cli.up import prepare_database
-from shared.errors import MaasError
-from shared.postgres import acquire
+from bench.report import console, print_table
 from tests.channels.telegram.chats import Messenger, messenger
+from tests.chaos.own_stack import conclude, own_stack, server_version
 from tests.chaos.witness import statements
 from tests.polling import poll
 from tests.stack import Stack
@@ -135,32 +131,18 @@ def chaos_of_telegram(
 ) -> None:
     """Kill the process that serves a bot, and Postgres, while people write; SQL says what became of their messages."""
     path = prepare_output(out) if out else None
-    with tempfile.TemporaryDirectory(prefix="maas-telegram-", dir="/var/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        server = acquire(folder / "data", on_note=lambda note: None)
-        try:
-            prepare_database(server.dsn)
-            logs = folder / "logs"
-            logs.mkdir()
+    with own_stack("telegram") as (stack, server):
 
-            def kill_postgres() -> None:
-                before = server.pid
-                os.kill(before, signal.SIGKILL)
-                poll(lambda: server.pid != before, 60, "Postgres comes back")
+        def kill_postgres() -> None:
+            before = server.pid
+            os.kill(before, signal.SIGKILL)
+            poll(lambda: server.pid != before, 60, "Postgres comes back")
 
-            with Stack(server.dsn, logs) as stack:
-                stack.is_forking = False  # a process has the memory of its own start
-                verdict = hold_telegram_trial(stack, chats, messages, kill_postgres=kill_postgres)
-                version = str(stack.rows("show server_version")[0]["server_version"])
-        finally:
-            server.close(wait=True)
+        stack.is_forking = False  # a process has the memory of its own start
+        verdict = hold_telegram_trial(stack, chats, messages, kill_postgres=kill_postgres)
+        version = server_version(stack)
     report(verdict)
-    if path is not None:
-        write_json(path, asdict(verdict) | {"machine": machine(version)})
-    if verdict.kills == 0:
-        raise MaasError("no_chaos", "nothing was killed; take more chats")
-    sys.exit(0 if verdict.holds else 1)
+    conclude(path, verdict, version, kills=verdict.kills, holds=verdict.holds, what="chats")
 
 
 def report(verdict: TelegramVerdict) -> None:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import random
 import signal
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,10 +26,8 @@ from psycopg.rows import DictRow, dict_row
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from bench.command import prepare_output, run_command
-from bench.report import console, machine, print_table, write_json
-from maas.cli.up import prepare_database
-from shared.errors import MaasError
-from shared.postgres import acquire
+from bench.report import console, print_table
+from tests.chaos.own_stack import conclude, own_stack, server_version
 from tests.chaos.witness import statements
 from tests.stack import Stack
 
@@ -176,27 +172,13 @@ def chaos_of_webhooks(
 ) -> None:
     """Kill an orchestrator every second while events are sent to a receiver that fails half the time."""
     path = prepare_output(out) if out else None
-    with tempfile.TemporaryDirectory(prefix="maas-webhooks-", dir="/var/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        server = acquire(folder / "data", on_note=lambda note: None)
-        try:
-            prepare_database(server.dsn)
-            logs = folder / "logs"
-            logs.mkdir()
-            with Stack(server.dsn, logs) as stack:
-                verdict = hold_webhook_trial(stack, events)
-                version = str(stack.rows("show server_version")[0]["server_version"])
-        finally:
-            server.close(wait=True)
+    with own_stack("webhooks") as (stack, _):
+        verdict = hold_webhook_trial(stack, events)
+        version = server_version(stack)
     print_table("Events", ["", "count"], list(verdict.figures.items()))
     print_table("Offences", ["", "found"], list(verdict.offences.items()))
     console.print(f"{verdict.kills} kills in {verdict.seconds:.0f} s: {'holds' if verdict.holds else 'FAILED'}")
-    if path is not None:
-        write_json(path, asdict(verdict) | {"machine": machine(version)})
-    if verdict.kills == 0:
-        raise MaasError("no_chaos", "nothing was killed; take more events")
-    sys.exit(0 if verdict.holds else 1)
+    conclude(path, verdict, version, kills=verdict.kills, holds=verdict.holds, what="events")
 
 
 if __name__ == "__main__":
