@@ -48,11 +48,12 @@ def move_user(source: str, target: str, user: UUID, actor: str, on_table: OnTabl
     """
     try:
         with _connect(source) as here, _connect(target) as there, _connect(source) as lock:
-            if _identity(here) == _identity(there):
+            source_id, target_id = _identity(here), _identity(there)
+            if source_id == target_id:
                 raise MaasError("bad_parameter", "both addresses lead to the same database")
             tables = user_tables(here)
             check_schemas(tables, {one.name: one for one in user_tables(there)})
-            return _Move(here, there, lock, user, actor, tables, on_table).run()
+            return _Move(here, there, lock, user, actor, f"is arriving from {source_id}", tables, on_table).run()
     except psycopg.Error as error:
         raise MaasError("move_failed", f"{mask(str(error)).strip()}; call again to go on") from error
 
@@ -64,27 +65,30 @@ class _Move:
     lock: Connection  # holds the memory lock of the user here
     user: UUID
     actor: str
+    arriving: str  # why they are paused there: rows of this move, and of no other, may be replaced
     tables: list[UserTable]
     on_table: OnTable
 
     def run(self) -> int:
         """Find out how far an earlier call has come, and do the rest."""
         ours, theirs = _pause_reason(self.here, self.user), _pause_reason(self.there, self.user)
-        if not {ours, theirs} <= {None, MOVING, MOVED}:
-            raise MaasError("conflict", "an operator has paused the user: end that first")
+        if ours not in (None, MOVING, MOVED) or theirs not in (None, MOVED, self.arriving):
+            raise MaasError("conflict", "an operator, or a move from elsewhere, has paused the user: end that first")
         if ours is None and not self._has_rows(self.here):
             raise MaasError("not_found", f"there is no user {self.user} in this database")
-        if ours != MOVED and theirs != MOVING and self._has_rows(self.there):
+        if ours != MOVED and theirs != self.arriving and self._has_rows(self.there):
             raise MaasError("conflict", "the other database knows the user; export and import bring memories together")
         _pause(self.here, self.user, ours or MOVING, self.actor)
+        goes_on = ours == MOVED and theirs == MOVED  # the user is elsewhere by now: what comes late follows
         try:
             self._wait()
-            moved = self._transfer(is_rest=ours == MOVED)
+            moved = self._transfer(is_rest=ours == MOVED, reason=MOVED if goes_on else self.arriving)
         except BaseException:
             if ours is None and not self._is_there():
                 _resume(self.here, self.user, self.actor)
             raise
-        _resume(self.there, self.user, self.actor)
+        if not goes_on:
+            _resume(self.there, self.user, self.actor)
         return moved
 
     def _is_there(self) -> bool:
@@ -102,14 +106,14 @@ class _Move:
                 raise MaasError("busy", "a request of the user has not ended; orchestrators must run meanwhile")
             time.sleep(POLL_INTERVAL_S)
 
-    def _transfer(self, is_rest: bool) -> int:
+    def _transfer(self, is_rest: bool, reason: str) -> int:
         for _ in range(ATTEMPTS):
             with suppress(SerializationFailure), self.lock.transaction():
                 self.lock.execute("select maas.maas_lock_memory(%s)", (self.user,))
-                return self._copy_and_delete(is_rest)
+                return self._copy_and_delete(is_rest, reason)
         raise MaasError("busy", "rows of the user are changed all the time; call again when it is quieter")
 
-    def _copy_and_delete(self, is_rest: bool) -> int:
+    def _copy_and_delete(self, is_rest: bool, reason: str) -> int:
         """Copy what one moment shows here, and delete it when it is there; what comes later waits for the next call."""
         with self.here.transaction():
             with self.there.transaction():
@@ -119,7 +123,7 @@ class _Move:
                     self._delete(self.there)
                 moved = self._copy(is_rest)
                 self._check_references()
-                _mark(self.there, self.user, MOVED if is_rest else MOVING, self.actor)
+                _mark(self.there, self.user, reason, self.actor)
                 self._note(self.there, {"rows": moved, "from": _name(self.here)})
             self._delete(self.here)
             _mark(self.here, self.user, MOVED, self.actor)
@@ -202,12 +206,14 @@ def _connect(dsn: str) -> Iterator[Connection]:
         yield connection
 
 
-def _identity(connection: Connection) -> tuple[Any, ...]:
-    return _row(
+def _identity(connection: Connection) -> str:
+    """What tells a database from all others, wherever its server is."""
+    (found,) = _row(
         connection,
-        "select system_identifier, (select oid from pg_database where datname = current_database()) "
+        "select system_identifier || '.' || (select oid from pg_database where datname = current_database()) "
         "from pg_control_system()",
     )
+    return str(found)
 
 
 def _name(connection: Connection) -> str:
