@@ -131,3 +131,24 @@ def plot_coverage(curves: Mapping[str, Mapping[int, float]], title: str, path: P
     axes.legend()
     figure.savefig(path, dpi=120)
     return True
+
+
+def plot_waits(curves: Mapping[str, Mapping[float, float]], path: Path) -> bool:
+    """A curve of seconds over the load, written as SVG; False where matplotlib is not installed."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    with rc_context({"svg.hashsalt": "maas", "svg.fonttype": "none"}):  # the same figures make the same file
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        axes = figure.subplots()
+        for color, (name, curve) in zip(COLORS[::2], curves.items(), strict=False):
+            axes.plot(list(curve), list(curve.values()), marker="o", color=color, label=name)
+        axes.set_yscale("log")
+        axes.set_xlabel("load, times the busiest hour")
+        axes.set_ylabel("s beyond the models, p95")
+        axes.grid(which="major", alpha=0.3)
+        axes.legend()
+        figure.savefig(path, metadata={"Date": None})
+    return True

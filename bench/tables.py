@@ -169,9 +169,23 @@ async def _copy(connections: Sequence[asyncpg.Connection], start: int, exchanges
     for seq, one in enumerate(exchanges, start + 1):
         end = one.at + timedelta(seconds=2)
         runs.append(
-            (one.run, seq, one.user, one.query, one.user, one.conversation, "COMPLETED", one.answer, 2, "ARCHIVED",
-             one.at, end, end, end)
-        )  # fmt: skip
+            (
+                one.run,
+                seq,
+                one.user,
+                one.query,
+                one.user,
+                one.conversation,
+                "COMPLETED",
+                one.answer,
+                2,
+                "ARCHIVED",
+                one.at,
+                end,
+                end,
+                end,
+            )
+        )
         for id_, kind, content, at in (
             (one.query_id, "user_query", one.query, one.at),
             (one.answer_id, "assistant_response", one.answer, end),

@@ -20,14 +20,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.command import prepare_output, run_command
 from bench.report import console, machine, write_json
-from bench.sandbox import notes
 from shared.errors import MaasError
 from tests.aimock import missing
-from tests.chaos.trial import Ended, Plan, hold_trial
+from tests.chaos.trial import Ended, Plan, hold_trial, progress_bar
 from tests.polling import NotWithin
 
 
@@ -45,11 +43,9 @@ def chaos(
     path = prepare_output(out) if out else None
     plan = Plan(runs, users, secrets.randbelow(1_000_000) if seed is None else seed, restarts)
     console.print(f"seed {plan.seed}: {runs} requests of {users} users")
-    columns = (TextColumn("finished"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with _folder(keep) as folder, Progress(*columns, console=notes, transient=True) as progress:
-        task = progress.add_task("", total=runs)
+    with _folder(keep) as folder, progress_bar(runs) as show:
         try:
-            ended = hold_trial(plan, folder, lambda finished: progress.update(task, completed=finished))
+            ended = hold_trial(plan, folder, show)
         except NotWithin as error:
             raise MaasError("chaos_broke_off", f"seed {plan.seed} broke off: {error}") from error
     report(plan, ended)

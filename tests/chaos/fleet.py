@@ -196,4 +196,5 @@ def create_role(dsn: str, name: str, options: LiteralString = "") -> str:
         statement = sql.SQL("create role {} login password {} " + options)
         admin.execute(statement.format(sql.Identifier(name), sql.Literal(password)))
     parts = urlsplit(dsn)
-    return f"{parts.scheme}://{name}:{password}@{parts.hostname}:{parts.port}{parts.path}"
+    _, _, hosts = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{name}:{password}@{hosts}").geturl()

@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
+import rich.progress
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
+from bench.sandbox import notes
 from maas.cli.up import prepare_database
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.aimock import EchoingAimock
 from tests.chaos.fleet import Fleet, create_role
 from tests.chaos.load import Load
 from tests.chaos.proxy import FaultProxy
-from tests.chaos.schedule import batches, model_faults, restarts, storms, strikes
+from tests.chaos.schedule import ModelFault, batches, model_faults, restarts, storms, strikes
 from tests.chaos.verdict import Verdict
 from tests.chaos.witness import Witness
 from tests.polling import apoll
@@ -61,71 +66,108 @@ def hold_trial(plan: Plan, folder: Path, on_progress: Progress = lambda finished
     with ExitStack() as stack:
         server = acquire(folder / "data", on_note=lambda note: None)
         stack.callback(server.close, wait=True)
-        prepare_database(server.dsn)
-        application = create_role(server.dsn, "chaos_application")
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            connection.execute((Path(__file__).parent / "tables.sql").read_bytes())
-        logs = folder / "logs"
-        logs.mkdir()
-        model = stack.enter_context(EchoingAimock(logs))
-        processes = stack.enter_context(Stack(server.dsn, logs, MAAS_USER_RATE="0"))
-        processes.is_forking = False
+        with open_scene(server.dsn, folder / "logs") as scene:
+            return _AllAtOnce(plan, scene, server, on_progress).hold()
+
+
+@contextmanager
+def progress_bar(total: int) -> Iterator[Progress]:
+    """Shows on standard error how many of `total` runs are finished; gone afterwards."""
+    columns = (TextColumn("finished"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with rich.progress.Progress(*columns, console=notes, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda finished: bar.update(task, completed=finished)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a trial plays in: processes over one database, a model, and the address for another application."""
+
+    stack: Stack
+    model: EchoingAimock
+    application: str
+
+
+@contextmanager
+def open_scene(dsn: str, logs: Path) -> Iterator[Scene]:
+    """Prepare the database and start the model; no process of ours runs yet."""
+    prepare_database(dsn)
+    application = create_role(dsn, "chaos_application")
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute((Path(__file__).parent / "tables.sql").read_bytes())
+    logs.mkdir()
+    with EchoingAimock(logs) as model, Stack(dsn, logs, MAAS_USER_RATE="0") as stack:
+        stack.is_forking = False
+        yield Scene(stack, model, application)
+
+
+class Trial:
+    """The parts while they run; a kind of trial says what happens beside the load."""
+
+    standstill_s = STANDSTILL  # after so long without a change it is over
+
+    def __init__(
+        self, plan: Plan, scene: Scene, on_progress: Progress, draw: Callable[[], ModelFault | None] = lambda: None
+    ) -> None:
+        self.plan = plan
+        self.witness = Witness(scene.stack.dsn)
+        self.proxy = FaultProxy(scene.model.url, draw)
+        self.finished = 0
+        self.fleet: Fleet
+        self._stack, self._model = scene.stack, scene.model
+        self._on_progress = on_progress
+        self._application = scene.application
+        self._may_send = asyncio.Event()
+        self._backlog = 0
+        self._load: Load
+
+    def hold(self) -> Ended:
+        """Run to the end. Raises KeyboardInterrupt for SIGINT, SIGTERM and SIGHUP."""
         try:
-            return asyncio.run(_Trial(plan, server, processes, model, application, on_progress).run())
+            return asyncio.run(self._run())
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
 
+    def disturbances(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        """What goes on until nearly all runs are finished."""
+        raise NotImplementedError
 
-class _Trial:
-    """The parts while they run."""
+    def allowed(self) -> int:
+        """How many requests may be accepted by now."""
+        return sys.maxsize
 
-    def __init__(
-        self,
-        plan: Plan,
-        server: EmbeddedPostgres,
-        stack: Stack,
-        model: EchoingAimock,
-        application: str,
-        on_progress: Progress,
-    ) -> None:
-        self._plan = plan
-        self._server = server
-        self._witness = Witness(server.dsn)
-        draws = model_faults(plan.seed)
-        self._proxy = FaultProxy(model.url, lambda: next(draws))
-        self._stack, self._model = stack, model
-        self._on_progress = on_progress
-        self._application = application
-        self._may_send = asyncio.Event()
-        self._backlog = 0
-        self._finished = 0
-        self._fleet: Fleet
-        self._load: Load
+    async def ask(self) -> Verdict:
+        """What SQL says in the end."""
+        return await Verdict.ask(self.witness, "checks")
 
-    async def run(self) -> Ended:
-        """The whole run; SIGTERM and SIGHUP cancel it, as SIGINT does."""
+    async def wait_finished(self, share: float) -> None:
+        """Return when this share of the runs is finished."""
+        while self.finished < share * self.plan.runs:
+            await asyncio.sleep(LOOK)
+
+    async def _run(self) -> Ended:
         task = asyncio.current_task()
         assert task is not None
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        plan = self._plan
-        async with self._proxy:
-            settings = self._model.settings() | {"OPENAI_BASE_URL": f"{self._proxy.url}/v1"}
-            self._fleet = Fleet(self._stack, self._witness, settings)
+        plan = self.plan
+        async with self.proxy:
+            settings = self._model.settings() | {"OPENAI_BASE_URL": f"{self.proxy.url}/v1"}
+            self.fleet = Fleet(self._stack, self.witness, settings)
             self._load = Load(
-                batches(plan.seed, plan.runs, plan.users), self._fleet.ports, self._application, self._may_send
+                batches(plan.seed, plan.runs, plan.users), self.fleet.ports, self._application, self._may_send
             )
-            await self._fleet.start()
+            await self.fleet.start()
             began = time.monotonic()
-            await self._beside(self._most, self._fleet.keep, self._strike, self._storm, self._restart)
-            await self._beside(self._fleet.wait_ready, self._fleet.keep)
-            await self._beside(self._drain, self._fleet.keep)
+            await self._beside(self._most, self.fleet.keep, *self.disturbances())
+            await self._beside(self.fleet.wait_ready, self.fleet.keep)
+            await self._beside(self._drain, self.fleet.keep)
             seconds = time.monotonic() - began
-            left = tuple(str(dict(row)) for row in await self._witness.rows("unfinished"))
-            await self._fleet.finish()
+            left = tuple(str(dict(row)) for row in await self.witness.rows("unfinished"))
+            await self.fleet.finish()
         await self._tell()
-        version = await self._witness.value("version")
-        return Ended(await Verdict.ask(self._witness), seconds, self._proxy.calls, left, version)
+        version = await self.witness.value("version")
+        return Ended(await self.ask(), seconds, self.proxy.calls, left, version)
 
     async def _beside(self, main: Callable[[], Awaitable[None]], *others: Callable[[], Awaitable[None]]) -> None:
         """Run `main`, and the others as long as it takes; the first error of any ends all."""
@@ -141,43 +183,10 @@ class _Trial:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _strike(self) -> None:
-        began = time.monotonic()
-        going_on: set[asyncio.Task[None]] = set()
-        try:
-            for strike in strikes(self._plan.seed, len(self._fleet.members)):
-                await asyncio.sleep(max(0.0, began + strike.at - time.monotonic()))
-                if task := self._fleet.strike(strike):
-                    going_on.add(task)
-                    task.add_done_callback(going_on.discard)
-        finally:
-            for task in going_on:
-                task.cancel()
-            await asyncio.gather(*going_on, return_exceptions=True)
-
-    async def _storm(self) -> None:
-        began = time.monotonic()
-        for storm in storms(self._plan.seed):
-            await asyncio.sleep(max(0.0, began + storm.at - time.monotonic()))
-            self._proxy.storm = storm.fault
-            try:
-                await asyncio.sleep(storm.seconds)
-            finally:
-                self._proxy.storm = None
-
-    async def _restart(self) -> None:
-        for restart in restarts(self._plan.seed, self._plan.restarts):
-            while self._finished < restart.share * self._plan.runs:
-                await asyncio.sleep(LOOK)
-            before = self._server.pid
-            self._fleet.note("restart by kill -9" if restart.is_kill else "restart at once", "postgres")
-            os.kill(before, signal.SIGKILL if restart.is_kill else signal.SIGQUIT)
-            await apoll(lambda before=before: self._server.pid != before, COMING_BACK, "Postgres comes back")  # type: ignore[misc]
-
     async def _most(self) -> None:
         """Send everything, and return when nearly all of it is finished, or when nothing moves any more."""
         sending = asyncio.ensure_future(self._load.send())
-        rest = self._plan.runs // 10
+        rest = self.plan.runs // 10
         try:
             await self._until(lambda: sending.done() and (sending.exception() or self._backlog <= rest))
             if sending.done():
@@ -193,7 +202,7 @@ class _Trial:
     async def _until(self, is_over: Callable[[], object]) -> None:
         state, moved = (-1, -1), time.monotonic()
         await self._count()
-        while not is_over() and time.monotonic() - moved < STANDSTILL:
+        while not is_over() and time.monotonic() - moved < self.standstill_s:
             await asyncio.sleep(LOOK)
             await self._count()
             if state != (now := (len(self._load.accepted), self._backlog)):
@@ -201,25 +210,69 @@ class _Trial:
 
     async def _count(self) -> None:
         """Keep the backlog within its limit."""
-        self._backlog = await self._witness.value("backlog")
-        self._finished = max(self._finished, len({one.id for one in self._load.accepted}) - self._backlog)
-        self._on_progress(self._finished)
-        if self._backlog < self._plan.backlog:
+        self._backlog = await self.witness.value("backlog")
+        accepted = len({one.id for one in self._load.accepted})  # a repeated request is accepted twice
+        self.finished = max(self.finished, accepted - self._backlog)
+        self._on_progress(self.finished)
+        if self._backlog < self.plan.backlog and accepted < self.allowed():
             self._may_send.set()
         else:
             self._may_send.clear()
 
     async def _tell(self) -> None:
         """Give the database what only the harness knows."""
-        tell, load = self._witness.tell, self._load
+        tell, load = self.witness.tell, self._load
         requests = [request for batch in load.batches for request in batch.requests]
         await tell("chaos_requests", [(one.number, one.mark) for one in requests])
         await tell(
             "chaos_accepted",
             [(a.request.number, a.request.mark, a.id, str(a.way), a.sent_at, a.at) for a in load.accepted],
         )
-        await tell("chaos_faults", [(f.at, str(f.kind), f.target, f.pid) for f in self._fleet.faults])
-        await tell("chaos_model_faults", [(i.at, str(i.fault), i.model, i.mark) for i in self._proxy.injected])
+        await tell("chaos_faults", [(f.at, str(f.kind), f.target, f.pid) for f in self.fleet.faults])
+        await tell("chaos_model_faults", [(i.at, str(i.fault), i.model, i.mark) for i in self.proxy.injected])
         await tell("chaos_replies", [(str(way), outcome, times) for (way, outcome), times in load.replies.items()])
-        await tell("chaos_problems", self._fleet.problems)
-        await tell("chaos_errors", self._fleet.errors())
+        await tell("chaos_problems", self.fleet.problems)
+        await tell("chaos_errors", self.fleet.errors())
+
+
+class _AllAtOnce(Trial):
+    """Everything breaks: processes, connections, the model, and Postgres itself."""
+
+    def __init__(self, plan: Plan, scene: Scene, server: EmbeddedPostgres, on_progress: Progress) -> None:
+        super().__init__(plan, scene, on_progress, partial(next, model_faults(plan.seed)))
+        self._server = server
+
+    def disturbances(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        return self._strike, self._storm, self._restart
+
+    async def _strike(self) -> None:
+        began = time.monotonic()
+        going_on: set[asyncio.Task[None]] = set()
+        try:
+            for strike in strikes(self.plan.seed, len(self.fleet.members)):
+                await asyncio.sleep(max(0.0, began + strike.at - time.monotonic()))
+                if task := self.fleet.strike(strike):
+                    going_on.add(task)
+                    task.add_done_callback(going_on.discard)
+        finally:
+            for task in going_on:
+                task.cancel()
+            await asyncio.gather(*going_on, return_exceptions=True)
+
+    async def _storm(self) -> None:
+        began = time.monotonic()
+        for storm in storms(self.plan.seed):
+            await asyncio.sleep(max(0.0, began + storm.at - time.monotonic()))
+            self.proxy.storm = storm.fault
+            try:
+                await asyncio.sleep(storm.seconds)
+            finally:
+                self.proxy.storm = None
+
+    async def _restart(self) -> None:
+        for restart in restarts(self.plan.seed, self.plan.restarts):
+            await self.wait_finished(restart.share)
+            before = self._server.pid
+            self.fleet.note("restart by kill -9" if restart.is_kill else "restart at once", "postgres")
+            os.kill(before, signal.SIGKILL if restart.is_kill else signal.SIGQUIT)
+            await apoll(lambda before=before: self._server.pid != before, COMING_BACK, "Postgres comes back")  # type: ignore[misc]

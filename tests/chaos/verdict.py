@@ -59,15 +59,13 @@ class Verdict:
     replies: tuple[tuple[str, str, int], ...]
 
     @classmethod
-    async def ask(cls, witness: Witness) -> Self:
-        """Ask the database of the run."""
+    async def ask(cls, witness: Witness, *checks: str, is_chaos: bool = True) -> Self:
+        """Ask the database of the run; `is_chaos` says whether processes of ours were struck."""
+        found = [row for name in checks for row in await witness.rows(name)]
         return cls(
-            tuple(
-                Check(row["check"], row["found"], row["expected"], tuple(row["examples"] or ()))
-                for row in await witness.rows("checks")
-            ),
-            tuple(Happening(**row) for row in await witness.rows("happened")),
-            tuple(Recovery(**row) for row in await witness.rows("recovery")),
+            tuple(Check(row["check"], row["found"], row["expected"], tuple(row["examples"] or ())) for row in found),
+            tuple(Happening(**row) for row in (await witness.rows("happened") if is_chaos else ())),
+            tuple(Recovery(**row) for row in (await witness.rows("recovery") if is_chaos else ())),
             tuple((row["way"], row["outcome"], row["times"]) for row in await witness.rows("replies")),
         )
 
@@ -82,16 +80,19 @@ class Verdict:
     def print(self) -> None:
         """Tables for people."""
         happened = [(one.name, one.found, one.least or None) for one in self.happened]
-        print_table("What happened", ["", "found", "at least"], happened)
+        if happened:
+            print_table("What happened", ["", "found", "at least"], happened)
         print_table("What clients received", ["way: outcome", "times"], [(f"{w}: {o}", n) for w, o, n in self.replies])
-        print_table(
-            "Seconds from a fault until the lost runs were reclaimed, and until they moved on",
-            ["fault", "processes", "reclaimed p50", "p99", "runs", "moved on p50", "p99"],
-            [
-                (r.kind, r.owners, r.reclaimed_p50, r.reclaimed_p99, r.runs, r.moved_p50, r.moved_p99)
-                for r in self.recovery
-            ],
-        )
+        recovery = [
+            (r.kind, r.owners, r.reclaimed_p50, r.reclaimed_p99, r.runs, r.moved_p50, r.moved_p99)
+            for r in self.recovery
+        ]
+        if recovery:
+            print_table(
+                "Seconds from a fault until the lost runs were reclaimed, and until they moved on",
+                ["fault", "processes", "reclaimed p50", "p99", "runs", "moved on p50", "p99"],
+                recovery,
+            )
         print_table("Offences", ["", "found", "expected"], [(c.check, c.found, c.expected) for c in self.checks])
         for check in self.checks:
             if not check.holds:
