@@ -7,7 +7,9 @@ import { text } from "node:stream/consumers";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const PAGE_TAGS =
-  "runs conversations attachments actions assistants memories facts knowledge webhooks users admin caller".split(" ");
+  "runs conversations links shared attachments actions assistants memories facts knowledge schedules webhooks users admin caller".split(
+    " ",
+  );
 const [file, ...tags] = process.argv.slice(2);
 const TAGS = tags.length ? tags : PAGE_TAGS;
 const METHODS = ["get", "post", "put", "patch", "delete"];

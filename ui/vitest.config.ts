@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     environment: "jsdom",
     environmentOptions: { jsdom: { url: "http://maas.intern/ui/" } },
+    setupFiles: ["tests/setup.ts"],
+    testTimeout: 20_000,
     include: ["tests/**/*.test.{ts,tsx}"],
     isolate: false, // files share a window, and leave it as they found it
     restoreMocks: true,

@@ -5,4 +5,4 @@ set -eu
 file=$1
 cd "$(dirname "$0")"
 ../../.venv/bin/python ../../ui/openapi.py \
-  | node ../../ui/openapi.mjs "$file" runs conversations attachments actions memories users facts context knowledge
+  | node ../../ui/openapi.mjs "$file" runs conversations attachments actions memories users facts context knowledge schedules

@@ -1,7 +1,7 @@
 // The frame: conversations and pages on the left, the page in the middle.
 
 import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 
 import { ApiError } from "./api/error";
@@ -14,10 +14,12 @@ import { MemoryPage } from "./pages/memory";
 import { Palette } from "./pages/palette";
 import { ProfilePage } from "./pages/profile";
 import { RunPage } from "./pages/run";
+import { SchedulesPage } from "./pages/schedules";
 import { Sidebar } from "./pages/sidebar";
 import { SignInPage } from "./pages/sign_in";
 import { WebhooksPage } from "./pages/webhooks";
 import { Boundary } from "./parts/boundary";
+import { HeaderPlace } from "./parts/header";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { askToLeave } from "./parts/unsaved";
 import { useIsOnline, waitForServer } from "./session/connection";
@@ -25,12 +27,22 @@ import { keep, kept } from "./session/kept";
 import { session, useSession, useUser } from "./session/session";
 import { say, useLanguage } from "./texts";
 
+const SharedPage = lazy(() => import("./pages/shared"));
 const AdminPage = lazy(() => import("./admin/admin"));
 const RETRIES = 2;
 const LOCAL_HIDDEN = "local-only-hidden"; // that this machine alone is served has been read
 
 export function App() {
   useLanguage(); // everything is said again in another language
+  if (window.location.pathname !== "/ui/shared") return <SignedIn />;
+  return (
+    <Suspense fallback={<Skeleton lines={8} />}>
+      <SharedPage />
+    </Suspense>
+  );
+}
+
+function SignedIn() {
   const state = useSession();
   useEffect(() => void session.start(), []);
   switch (state.kind) {
@@ -93,7 +105,12 @@ function Frame() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [place] = useLocation();
   const [isLocalHidden, setLocalHidden] = useState(() => kept(userId, LOCAL_HIDDEN) !== null);
-  const closeMenu = useCallback(() => setMenuOpen(false), []);
+  const [header, setHeader] = useState<HTMLElement | null>(null);
+  const menuButton = useRef<HTMLButtonElement>(null);
+  const closeMenu = useCallback(() => {
+    setMenuOpen(false);
+    menuButton.current?.focus();
+  }, []);
   useUserEvents(userId);
   useEffect(() => setMenuOpen(false), [place]);
   useEffect(() => void outbox.flush(() => void queries.invalidateQueries()), [outbox, queries]);
@@ -107,65 +124,78 @@ function Frame() {
       <a href="#main" className="sr-only focus:not-sr-only focus:p-2">
         {say("app.skip")}
       </a>
-      {config.auth === "none" && !isLocalHidden && (
-        <p className="flex items-center justify-center gap-3 bg-raised px-4 py-1 text-small text-quiet">
-          {say("app.localOnly")}
-          <button
-            type="button"
-            className="quiet-button"
-            onClick={() => {
-              keep(userId, LOCAL_HIDDEN, "yes");
-              setLocalHidden(true);
-            }}
-          >
-            {say("app.gotIt")}
-          </button>
-        </p>
-      )}
-      {!isOnline && (
-        <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">
-          {say("app.offline")}
-        </p>
-      )}
+      <header>
+        {config.auth === "none" && !isLocalHidden && (
+          <p className="flex items-center justify-center gap-3 bg-raised px-4 py-1 text-small text-quiet">
+            {say("app.localOnly")}
+            <button
+              type="button"
+              className="quiet-button shrink-0"
+              onClick={() => {
+                keep(userId, LOCAL_HIDDEN, "yes");
+                setLocalHidden(true);
+              }}
+            >
+              {say("app.gotIt")}
+            </button>
+          </p>
+        )}
+        {!isOnline && (
+          <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">
+            {say("app.offline")}
+          </p>
+        )}
+      </header>
       <p id="announcement" role="status" aria-live="polite" className="sr-only" />
       <div className="flex min-h-0 flex-1">
         <Boundary>
           <Sidebar isOpen={isMenuOpen} onClose={closeMenu} onPalette={() => setPaletteOpen(true)} />
         </Boundary>
         <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
-          <div className="flex items-center gap-3 border-b border-line px-2 py-1 md:hidden">
-            <button type="button" className="button small" aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}>
-              ☰ {say("app.menu")}
+          <header className="flex lg:has-[>div:empty]:hidden h-14 shrink-0 items-center gap-2 sm:gap-3 border-b border-line px-4">
+            <button
+              ref={menuButton}
+              type="button"
+              className="button small lg:hidden"
+              aria-label={say("app.menu")}
+              aria-expanded={isMenuOpen}
+              onClick={() => setMenuOpen(true)}
+            >
+              ☰ <span className="max-sm:hidden">{say("app.menu")}</span>
             </button>
-            <WaitingBadge className="button small" />
-          </div>
+            <div ref={setHeader} className="flex min-w-0 flex-1 items-center gap-2 sm:gap-3" />
+            <WaitingBadge className="button small shrink-0 lg:hidden" isShort />
+          </header>
           <div className="min-h-0 flex-1">
-            <Boundary place={place}>
-              <Switch>
-                <Route path="/" component={ChatPage} />
-                <Route path="/c/:id" component={ChatPage} />
-                <Route path="/actions" component={ActionsPage} />
-                <Route path="/history" component={HistoryPage} />
-                <Route path="/runs/:id" component={RunPage} />
-                <Route path="/memory/:page?" component={MemoryPage} />
-                <Route path="/profile" component={ProfilePage} />
-                <Route path="/webhooks" component={WebhooksPage} />
-                <Route path="/admin/*?">
-                  <Suspense fallback={<Skeleton lines={6} />}>
-                    <AdminPage />
-                  </Suspense>
-                </Route>
-                <Route path="/sign-in">
-                  <Redirect to="/" />
-                </Route>
-                <Route path="/reset">
-                  <Redirect to="/" />
-                </Route>
-                <Route>
-                  <Empty>{say("app.notFound")}</Empty>
-                </Route>
-              </Switch>
-            </Boundary>
+            <HeaderPlace value={header}>
+              <Boundary place={place}>
+                <Switch>
+                  <Route path="/" component={ChatPage} />
+                  <Route path="/c/:id" component={ChatPage} />
+                  <Route path="/actions" component={ActionsPage} />
+                  <Route path="/history" component={HistoryPage} />
+                  <Route path="/runs/:id" component={RunPage} />
+                  <Route path="/memory/:page?" component={MemoryPage} />
+                  <Route path="/profile" component={ProfilePage} />
+                  <Route path="/schedules" component={SchedulesPage} />
+                  <Route path="/webhooks" component={WebhooksPage} />
+                  <Route path="/admin/*?">
+                    <Suspense fallback={<Skeleton lines={6} />}>
+                      <AdminPage />
+                    </Suspense>
+                  </Route>
+                  <Route path="/sign-in">
+                    <Redirect to="/" />
+                  </Route>
+                  <Route path="/reset">
+                    <Redirect to="/" />
+                  </Route>
+                  <Route>
+                    <Empty>{say("app.notFound")}</Empty>
+                  </Route>
+                </Switch>
+              </Boundary>
+            </HeaderPlace>
           </div>
         </main>
       </div>

@@ -7,19 +7,26 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { get } from "../src/api/http";
 import type { Action } from "../src/api/types";
 import { ActionCard } from "../src/chat/action_card";
+import { DecideAll } from "../src/chat/decide_all";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
 import { type Asked, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
 let action: Action;
+let others: Action[] = [];
 
 function answer({ method, path, body }: Asked) {
   if (path === "/ui/config.json")
     return {
       body: { auth: "none", local_user_id: USER, is_signup_open: false, auth_url: null, anon_key: null, version: "0" },
     };
-  if (method === "GET") return { body: { results: [action], next: null } };
+  if (method === "GET") return { body: { results: [action, ...others], next: null } };
+  if (path === "/v1/actions/decide") {
+    others = others.map((one) => ({ ...one, status: "rejected" as const }));
+    action = { ...action, status: "rejected" };
+    return { body: { results: [action, ...others], next: null } };
+  }
   if (method === "PATCH") action = { ...action, arguments: body.arguments, fingerprint: "edited" };
   else if (body.fingerprint !== action.fingerprint)
     return { status: 409, body: { error: { code: "changed", message: "it has changed" } } };
@@ -34,6 +41,7 @@ function Cards() {
       {data?.results.map((one) => (
         <ActionCard key={one.id} action={one} />
       ))}
+      <DecideAll actions={data?.results ?? []} />
     </>
   );
 }
@@ -86,6 +94,7 @@ beforeEach(async () => {
   await screen.findByText("ann@example.org");
 });
 afterEach(() => {
+  others = [];
   chooseLanguage(null);
   cleanup();
 });
@@ -105,7 +114,7 @@ test.each([
   "%s of what has changed meanwhile decides nothing and shows it anew (%s)",
   async (name, language, words) => {
     cleanup();
-    chooseLanguage(language);
+    await chooseLanguage(language);
     show();
     const button = await screen.findByRole("button", { name });
     action = { ...action, arguments: { to: "eve@example.org" }, fingerprint: "second" };
@@ -147,7 +156,7 @@ test("an edit goes with what it was an edit of", async () => {
 
 test("it says in words what will happen, why one is asked, and how much time is left", async () => {
   cleanup();
-  chooseLanguage("ru");
+  await chooseLanguage("ru");
   const limit = { en: "daily limit", ru: "предел в день" };
   action = { ...action, object: "Продажи", changes: [{ name: limit, old: 10, new: 20 }], expires_at: inHalfAnHour() };
   show();
@@ -174,3 +183,22 @@ test("a decided action says who decided", async () => {
 });
 
 const inHalfAnHour = () => new Date(Date.now() + 30 * 60_000).toISOString();
+
+test("one decision is on all that is shown", async () => {
+  expect(screen.queryByRole("button", { name: /all/ })).toBeNull();
+  others = [{ ...action, id: "b", fingerprint: "other" }];
+  await queries.invalidateQueries();
+  fireEvent.click(await screen.findByRole("button", { name: "Reject all 2" }));
+  await waitFor(() => expect(action.status).toBe("rejected"));
+  expect(decisions()).toEqual([
+    {
+      user_id: USER,
+      decision: "reject",
+      actions: [
+        { id: "a", fingerprint: "first" },
+        { id: "b", fingerprint: "other" },
+      ],
+    },
+  ]);
+  await waitFor(() => expect(screen.queryByRole("button", { name: /all/ })).toBeNull());
+});

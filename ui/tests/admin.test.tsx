@@ -11,7 +11,7 @@ import { firstDay } from "../src/admin/ranges";
 import { formatMs } from "../src/parts/measured";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
-import { type Asked, idOf, serve } from "./server";
+import { type Asked, CONFIG, idOf, serve, tokensOf } from "./server";
 
 // jsdom has none, and the charts ask for it when they are loaded
 vi.hoisted(() => Object.assign(window, { matchMedia: () => new EventTarget() }));
@@ -24,6 +24,7 @@ const PERSON = {
   email: null,
   name: null,
   is_admin: false,
+  is_blocked: false,
   runs: 7,
   errors: 2,
   dollars: 12.5,
@@ -33,6 +34,7 @@ const PERSON = {
 const RUN = {
   request_id: "r1",
   user_id: ANN,
+  user_name: "Ann of Oslo",
   query: "Where is Comet?",
   answer: null,
   assistant: "mentor",
@@ -60,10 +62,20 @@ function body({ path, method }: Asked): unknown {
   if (route === "/v1/admin/runs") return page(RUN);
   if (route === "/v1/admin/spending")
     return {
-      ...page({ key: ANN, runs: 1, calls: 3, tokens_in: 9, tokens_out: 1, dollars: 12.5, unpriced: 0 }),
+      ...page({
+        key: ANN,
+        user_name: "Ann of Oslo",
+        runs: 1,
+        calls: 3,
+        tokens_in: 9,
+        tokens_out: 1,
+        dollars: 12.5,
+        unpriced: 0,
+      }),
       dollars: 99,
       keys: 5,
     };
+  if (route === "/v1/assistants") return { results: [{ name: "mentor", title: "The Mentor" }] };
   if (route === "/v1/admin/keys") return method === "POST" ? { id: "k", key: "maas_k_secret" } : page();
   if (route.endsWith("/spending"))
     return {
@@ -75,6 +87,8 @@ function body({ path, method }: Asked): unknown {
       daily_dollars: null,
       is_spent: true,
     };
+  if (route.endsWith("/memory"))
+    return { messages: 40, summaries: 2, since: "2026-01-01", last_saved_at: RUN.created_at };
   if (route.endsWith("/profile")) return { name: "Ann", position: "Pilot", department: null };
   if (route === `/v1/users/${ANN}`) return { user_id: ANN, erased: { raw_logs: 3, facts: 0 } };
   if (route.endsWith("/trace")) {
@@ -127,6 +141,7 @@ test("users are sorted by the server, with totals, and lead to their pages", asy
   const history = visit("/admin/users");
   const link = await screen.findByRole("link", { name: "employee1" });
   expect(link.getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(document.title).toBe("Users · MaaS");
   expect(screen.getByText("10,000 users, 14 failed requests, $99 spent")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Spent" }));
   expect(history.at(-1)).toBe("/admin/users?sort=spend");
@@ -138,20 +153,25 @@ test("requests have what they took and cost, and are filtered by error code in t
   visit("/admin/runs?error=timeout");
   const row = (await screen.findByText("Where is Comet?")).closest("tr")!;
   for (const text of ["29.2 s", "1,500", "$0.0042", "openai:gpt"]) expect(row.textContent).toContain(text);
+  expect(within(row).getByRole("link", { name: "Ann of Oslo" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(await within(row).findByText("The Mentor")).toBeTruthy();
   expect(within(row).getByRole("link", { name: "timeout" }).getAttribute("href")).toBe("/admin/runs?error=timeout");
   expect(paths()).toContain("/v1/admin/runs?error_code=timeout&limit=50");
 });
 
 test("a part of an id lists nobody's requests, instead of everybody's", async () => {
   visit("/admin/runs?user=0000");
-  await screen.findByText(/Enter the whole id/);
+  await screen.findByText(/choose/);
   expect(paths().filter((path) => path.startsWith("/v1/admin/runs"))).toEqual([]);
+  fireEvent.click(await screen.findByRole("button", { name: "employee1" }));
+  await waitFor(() => expect(paths()).toContain(`/v1/admin/runs?user_id=${ANN}&limit=50`));
 });
 
 test("a request of somebody else says whose words it holds, and is tried again when asked twice", async () => {
   visit("/admin/runs/r1");
   await screen.findByText("Where is Comet?");
   expect(screen.queryByText("you")).toBeNull();
+  expect(await screen.findByText("employee1")).toBeTruthy();
   expect(screen.getByRole("link", { name: "Its user" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
   expect(screen.getByRole("link", { name: "Its conversation" }).getAttribute("href")).toBe("/admin/conversations/c1");
   expect(screen.queryByRole("button", { name: "Cancel" })).toBeNull();
@@ -165,6 +185,8 @@ test("the page of a user has spending and budget, and erases with a receipt once
   visit(`/admin/users/${ANN}`);
   expect((await screen.findByText("Daily budget: 1,000 tokens")).className).toContain("text-bad");
   expect(screen.getByText("Ann, Pilot")).toBeTruthy();
+  expect(screen.getByRole("link", { name: "7" }).getAttribute("href")).toBe(`/admin/runs?user=${ANN}`);
+  expect(await screen.findByText("40 messages")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Erase everything" }));
   const dialog = screen.getByRole("dialog", { name: "Erase everything of employee1?" });
   fireEvent.change(within(dialog).getByRole("textbox"), { target: { value: "employee1" } });
@@ -173,11 +195,44 @@ test("the page of a user has spending and budget, and erases with a receipt once
   expect(asked.filter(({ method }) => method === "DELETE").map(({ path }) => path)).toEqual([`/v1/users/${ANN}`]);
 });
 
+test("sessions of a user are shown and ended, and the user is blocked when asked twice", async () => {
+  const asAdmin = { ...tokensOf("me"), user: { ...tokensOf("me").user, app_metadata: { is_admin: true } } };
+  const session1 = { id: "s1", method: "password", created_at: "2026-01-02T03:04:00Z" };
+  asked = serve((one) => {
+    if (one.path === "/ui/config.json") return { body: CONFIG };
+    if (one.path.startsWith("/auth")) return { body: asAdmin };
+    if (one.path.endsWith("/sessions")) return { body: { results: [session1], ended: 1 } };
+    return { body: body(one) };
+  });
+  await session.start();
+  await session.signIn("me", "x");
+  visit(`/admin/users/${ANN}`);
+  expect(await screen.findByText("password")).toBeTruthy();
+  const confirm = async (name: string) => {
+    fireEvent.click(screen.getByRole("button", { name }));
+    const dialog = await screen.findByRole("dialog");
+    fireEvent.click(within(dialog).getByRole("button", { name }));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  };
+  await confirm("Sign out everywhere");
+  await confirm("Block");
+  expect(
+    asked.filter(({ method, path }) => method !== "GET" && path.startsWith("/v1")).map((one) => [one.path, one.body]),
+  ).toEqual([
+    [`/v1/admin/users/${ANN}/sessions`, null],
+    [`/v1/admin/users/${ANN}/roles`, { is_blocked: true }],
+  ]);
+  cleanup();
+  await session.signOut();
+});
+
 test("spending is by user, with the sum of all", async () => {
   visit("/admin/spending?by=user&days=30");
   expect(await screen.findByText("$99")).toBeTruthy();
   expect(screen.getByText("in total; the 1 dearest of 5 are listed")).toBeTruthy();
-  expect(screen.getByRole("link", { name: ANN }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(screen.getByRole("link", { name: "Ann of Oslo" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  const counted = screen.getByRole("link", { name: "1" }).getAttribute("href");
+  expect(counted).toBe(`/admin/runs?user=${ANN}&from=${firstDay(30)}`);
   expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=user&from="))).toBe(true);
 });
 

@@ -9,7 +9,7 @@ import type { Run, Source } from "../src/api/types";
 import { AssistantMessage } from "../src/chat/turns";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
-import { type Asked, CONFIG, serve } from "./server";
+import { ASSISTANTS, type Asked, CONFIG, serve } from "./server";
 
 const RUN = {
   request_id: "r",
@@ -36,15 +36,16 @@ beforeEach(async () => {
 });
 afterEach(cleanup);
 
-function show(changes: Partial<Run> | null, content = "In Lisbon.") {
+function show(changes: Partial<Run> | null, content = "In Lisbon.", agent: string | null = null) {
   const queries = new QueryClient();
+  queries.setQueryData(keys.assistants(), ASSISTANTS.body);
   if (changes) queries.setQueryData(keys.run("r"), { ...RUN, ...changes });
   const message = {
     id: "m",
     run_id: "r",
     role: "assistant" as const,
     content,
-    agent: null,
+    agent,
     attachment_ids: [],
     action_id: null,
     created_at: "2026-11-01T10:00:01.5Z",
@@ -82,10 +83,36 @@ test("a citation shows its words in place, once, while it has the focus", async 
   expect(screen.queryByRole("tooltip")).toBeNull();
 });
 
+test("an assistant is called by its title, and the agent of it that answers by its words", () => {
+  show({});
+  screen.getByText(/^Mentor,/);
+  cleanup();
+  show({}, "In Lisbon.", "travel_desk");
+  screen.getByText(/^Mentor, travel desk,/);
+});
+
 test("an answer without memories says so", () => {
   show({});
   screen.getByText(/without memories/);
 });
+
+test.each([
+  [{ messages: 1204, confidence: 0.9, found: "yes" }, "Looked through 1,204 messages: what answers this was found."],
+  [{ messages: 1, confidence: 0.3, found: "perhaps" }, "Looked through 1 message: it may answer this."],
+  [{ messages: 8, confidence: 0, found: "no" }, "Looked through 8 messages: nothing that answers this was found."],
+  [{ messages: 0, confidence: 0, found: "no" }, "There was nothing to look through: memory is still empty."],
+] as const)("what was looked through is said: %j", (searched, words) => {
+  show({ searched });
+  expect(screen.getByText(words).className).toContain("text-quiet");
+});
+
+test.each([{ messages: 8, confidence: null, found: null }, null])(
+  "where nothing was asked of it, nothing: %j",
+  (searched) => {
+    show({ searched });
+    expect(screen.queryByText(/^Looked through/)).toBeNull();
+  },
+);
 
 test("an answer whose run is gone stands by itself", () => {
   show(null);

@@ -15,6 +15,7 @@ const FOUND = {
   id: "m",
   logs: 3,
   records: 1,
+  facts: 1,
   reopened: 0,
   answers: 1,
   repeating: [{ request_id: "r", id: "a", created_at: AT, answer: "Your boat is called Zephyr." }],
@@ -36,7 +37,9 @@ beforeEach(async () => {
   asked = serve(({ path }) => {
     if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
     if (path.includes("/memories/m")) return { body: FOUND };
-    return { body: { ...FOUND, logs: 1, records: 0, answers: 0, repeating: [], doubtful: [], doubtful_runs: 0 } };
+    return {
+      body: { ...FOUND, logs: 1, records: 0, facts: 0, answers: 0, repeating: [], doubtful: [], doubtful_runs: 0 },
+    };
   });
   chooseLanguage("en");
   await session.start();
@@ -52,7 +55,7 @@ afterEach(cleanup);
 const deleted = () => asked.filter(({ method, path }) => method === "DELETE" && !path.includes("preview=true"));
 
 test("what goes with it is shown by name and number, and nothing is deleted before", async () => {
-  await screen.findByText("Deleted with it: messages 3, summaries 1, answers that repeat it 1.");
+  await screen.findByText("Deleted with it: messages 3, summaries 1, facts 1, answers that repeat it 1.");
   screen.getByText(/Your boat is called Zephyr\./);
   expect(screen.getAllByRole("checkbox").map((box) => (box as HTMLInputElement).checked)).toEqual([false, false]);
   expect(deleted()).toEqual([]);
@@ -61,6 +64,15 @@ test("what goes with it is shown by name and number, and nothing is deleted befo
 test("only the chosen of the doubtful answers are deleted", async () => {
   fireEvent.click(await screen.findByLabelText(/Two recipe/));
   fireEvent.click(screen.getByRole("button", { name: "Forget" }));
-  await screen.findByText("Forgotten: messages 4, summaries 1, of the messages answers 2.");
+  await screen.findByText("Forgotten: messages 4, summaries 1, facts 1; of the messages answers 2.");
   expect(deleted().map(({ path }) => path.split("?")[0])).toEqual(["/v1/memories/m", "/v1/memories/Two"]);
+});
+
+test("a correction says before it is made what keeps the old words", async () => {
+  fireEvent.click(screen.getByText("Wrong?"));
+  await screen.findByText("Left as they are: summaries made of it 1, answers that repeat it 1.");
+  const dialog = screen.getByRole("dialog", { name: "What is correct?" });
+  expect(dialog.textContent).toContain("Your boat is called Zephyr.");
+  expect(deleted()).toEqual([]);
+  expect(asked.some(({ method }) => method === "POST")).toBe(false);
 });

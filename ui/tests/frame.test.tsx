@@ -1,28 +1,18 @@
 // The frame of the page: its title, its notices, what the keys do, and the palette's commands.
 
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { App } from "../src/app";
 import { chooseScheme } from "../src/session/appearance";
 import { chooseLanguage } from "../src/texts";
+import { open, prepareBrowser } from "./page";
 import { CONFIG, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
 const NOTICE = "No sign-in: this server accepts requests from this machine only.";
 
 beforeEach(() => {
-  HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) {
-    this.open = true;
-  };
-  class Observer {
-    observe = () => undefined;
-    unobserve = () => undefined;
-    disconnect = () => undefined;
-  }
-  vi.stubGlobal("IntersectionObserver", Observer);
-  vi.stubGlobal("ResizeObserver", Observer);
-  localStorage.clear();
+  prepareBrowser();
   serve(({ path }) =>
     path === "/ui/config.json"
       ? { body: { ...CONFIG, auth: "none", local_user_id: USER } }
@@ -38,12 +28,6 @@ afterEach(() => {
   chooseLanguage(null);
 });
 
-async function open(path: string) {
-  window.history.replaceState(null, "", path);
-  render(<App />);
-  await screen.findByRole("navigation", { name: "Pages and conversations" });
-}
-
 async function command(typed: string) {
   fireEvent.keyDown(window, { key: "k", ctrlKey: true });
   const palette = await screen.findByRole("combobox", { name: /a command/, hidden: true });
@@ -56,6 +40,7 @@ test.each([
   ["/ui/history", "History · MaaS"],
   ["/ui/memory", "Memory · MaaS"],
   ["/ui/memory/facts", "Memory · MaaS"],
+  ["/ui/actions", "Waiting for your decision · MaaS"],
 ])("the tab of %s is called %s", async (path, title) => {
   await open(path);
   await waitFor(() => expect(document.title).toBe(title));
@@ -81,8 +66,10 @@ test("the menu closes by its button and by Escape", async () => {
   await open("/ui/history");
   const menu = screen.getByRole("button", { name: /Menu/ });
   fireEvent.click(menu);
+  expect(document.activeElement).toBe(screen.getByRole("link", { name: "+ New conversation" }));
   fireEvent.click(screen.getByText("Close"));
   expect(menu.getAttribute("aria-expanded")).toBe("false");
+  expect(document.activeElement).toBe(menu);
   fireEvent.click(menu);
   fireEvent.keyDown(window, { key: "Escape" });
   expect(menu.getAttribute("aria-expanded")).toBe("false");
@@ -95,7 +82,12 @@ test("conversations are searched once, when the person pauses, and said to be no
       : path.endsWith("/events")
         ? { chunks: [], isOpen: true }
         : path.startsWith("/v1/conversations") && !path.includes("q=")
-          ? { body: { results: [{ id: USER, title: "Spring", updated_at: "2026-01-02T03:04:05Z" }], next: null } }
+          ? {
+              body: {
+                results: [{ id: USER, title: "Spring", is_remembered: true, updated_at: "2026-01-02T03:04:05Z" }],
+                next: null,
+              },
+            }
           : { body: { results: [], next: null } },
   );
   await open("/ui/history");
@@ -118,4 +110,17 @@ test("the palette does what is chosen: the appearance, the language", async () =
   await command("русский");
   await screen.findByRole("heading", { name: "История" });
   expect(document.documentElement.lang).toBe("ru");
+});
+
+test("what waits is counted in the bar above the page, by a number that says what it counts", async () => {
+  serve(({ path }) =>
+    path === "/ui/config.json"
+      ? { body: { ...CONFIG, auth: "none", local_user_id: USER } }
+      : path.endsWith("/events")
+        ? { chunks: [], isOpen: true }
+        : { body: { results: path.startsWith("/v1/actions") ? [{ id: "1" }, { id: "2" }] : [], next: null } },
+  );
+  await open("/ui/history");
+  const [menu, bar] = await screen.findAllByRole("link", { name: "2 actions wait" });
+  expect([menu!.textContent, bar!.textContent]).toEqual(["2 actions wait", "✋ 2"]);
 });

@@ -4,7 +4,7 @@ import { cleanup, renderHook } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 
 import type { Message, RunSummary } from "../src/api/types";
-import { findTarget, useItems, useTarget } from "../src/chat/items";
+import { findTarget, lastQuestion, useItems, useTarget } from "../src/chat/items";
 import type { Outgoing } from "../src/chat/outbox";
 
 afterEach(cleanup);
@@ -36,6 +36,7 @@ function run(id: string, changes: Partial<RunSummary> = {}): RunSummary {
     memory: "ok",
     created_at: "2026-01-02T00:00:00Z",
     completed_at: null,
+    replaces: null,
     action: null,
     ...changes,
   };
@@ -93,6 +94,28 @@ test("a failed run stays, and what is not sent yet stands last", () => {
   const outgoing = { key: "k", conversationId: "c" } as Outgoing;
   const shown = itemsOf([message("1", "user", "a")], [run("a", { status: "FAILED" })], [outgoing]);
   expect(namesOf(shown)).toEqual(["message 1", "run run-a", "outgoing k"]);
+});
+
+test("a question that is asked again hides the one before at once, also one that failed, and its answer", () => {
+  const first = [message("2", "assistant", "a"), message("1", "user", "a")];
+  const failed = run("b", { status: "FAILED", replaces: "a" });
+  const asked = message("3", "user", "b");
+  expect(namesOf(itemsOf([asked, ...first], [failed]))).toEqual(["message 1", "message 2", "message 3", "run run-b"]);
+  const outgoing = { key: "k", conversationId: "c", replaces: "b" } as Outgoing;
+  expect(namesOf(itemsOf([asked, ...first], [failed], [outgoing]))).toEqual(["outgoing k"]);
+  expect(namesOf(itemsOf([asked, ...first], [failed], [{ ...outgoing, error: "no" }]))).toHaveLength(5);
+  const shown = itemsOf([message("4", "user", "c"), asked, ...first], [run("c", { replaces: "b" }), failed]);
+  expect(namesOf(shown)).toEqual(["message 4", "run run-c"]);
+});
+
+test("the last question can be asked again, not while it is answered, nor an action", () => {
+  const answered = [message("2", "assistant", "a"), message("1", "user", "a")];
+  expect(lastQuestion(itemsOf(answered, []).result.current)).toBe("a");
+  expect(lastQuestion(itemsOf([message("1", "user", "a")], [run("a", { status: "FAILED" })]).result.current)).toBe("a");
+  expect(lastQuestion(itemsOf(answered, [run("b")]).result.current)).toBeNull();
+  expect(lastQuestion(itemsOf(answered, [], [{ key: "k" } as Outgoing]).result.current)).toBeNull();
+  const action = { ...message("3", "user", "b"), action_id: "x" };
+  expect(lastQuestion(itemsOf([action, ...answered], []).result.current)).toBeNull();
 });
 
 test("a run that was seen at work stays until its answer is among the messages", () => {

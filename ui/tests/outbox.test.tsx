@@ -19,6 +19,7 @@ function message(key: string): Outgoing {
     text: key,
     at: "2026-01-01T00:00:00Z",
     attachmentIds: [],
+    isTemporary: false,
     isDebugged: false,
   };
 }
@@ -54,6 +55,13 @@ test("an unsent message is kept for its person, and sent once", async () => {
   await outbox.flush(() => undefined);
   expect(asked.map((one) => one.body?.query)).toEqual(["one"]);
   expect(JSON.stringify({ ...localStorage })).not.toContain("outbox");
+});
+
+test("a message that is refused stays, and says why in the language of the page", async () => {
+  serve(() => ({ status: 403, body: { error: { code: "quota_exceeded", message: "no room left" } } }));
+  const outbox = new Outbox(ANN);
+  outbox.enqueue(message("one"), () => undefined);
+  await expect.poll(() => outbox.get()[0]!.error).toBe("The storage limit is reached. Delete something first.");
 });
 
 test("what waits when its person signs out is neither sent later nor kept", async () => {

@@ -9,14 +9,15 @@ import { memoryLocation } from "wouter/memory-location";
 import { diffOf } from "../src/admin/difference";
 import { PromptPage } from "../src/admin/prompt";
 import { chooseLanguage } from "../src/texts";
-import { type Asked, serve } from "./server";
+import { ASSISTANTS, type Asked, serve } from "./server";
 
 const RUN = "00000000-0000-4000-8000-00000000000a";
+const AT = "2026-01-01T00:00:00Z";
 const version = (number: number, text: string) => ({
   version: number,
   text,
   is_active: true,
-  valid_from: "2026-01-01T00:00:00Z",
+  valid_from: AT,
   changed_by: "root",
 });
 
@@ -26,9 +27,12 @@ beforeEach(() => {
   asked = serve(({ path, method }) => {
     if (method === "PUT") return { status: 409, body: { error: { code: "conflict", message: "eve has saved 3" } } };
     if (method === "POST") return { body: { request_id: "trial" } };
+    if (path === "/v1/assistants") return ASSISTANTS;
     if (path.endsWith("/events")) return { chunks: ['id: 1\nevent: done\ndata: {"final_answer": "Kinder."}\n\n'] };
     if (path.endsWith("/history"))
       return { body: { results: [version(2, "Be kind.\nBe brief."), version(1, "Be kind.")] } };
+    if (path.startsWith("/v1/admin/runs"))
+      return { body: { results: [{ request_id: RUN, query: "Who am I?", assistant: "mentor", created_at: AT }] } };
     if (path.startsWith("/v1/runs")) return { body: { final_answer: "As it was." } };
     return { body: { role: "Mentor", ...version(2, "Be kind.\nBe brief."), variables: ["query"], updated_at: "" } };
   });
@@ -67,7 +71,8 @@ test("what somebody else has saved meanwhile is said, and what is written stays"
   fireEvent.change(text, { target: { value: "Mine {nobody}" } });
   expect(screen.getByText("Unknown variables: nobody")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect((await screen.findByText(/eve has saved 3/)).textContent).toContain("Somebody else has saved");
+  await screen.findByText("Somebody else has saved in the meantime.");
+  expect(screen.getByText(/eve has saved 3/).lang).toBe("en");
   expect(text.value).toBe("Mine {nobody}");
   expect(asked.find(({ method }) => method === "PUT")!.body).toEqual({
     text: "Mine {nobody}",
@@ -78,7 +83,12 @@ test("what somebody else has saved meanwhile is said, and what is written stays"
 
 test("a recorded request is answered with what is written, beside what was answered then", async () => {
   fireEvent.change(await editor(), { target: { value: "Be kinder." } });
-  fireEvent.change(screen.getByLabelText("Its id"), { target: { value: RUN } });
+  expect(asked.some(({ path }) => path.startsWith("/v1/admin/runs"))).toBe(false);
+  const newest = screen.getByText("Choose one of the newest").closest("details")!;
+  newest.open = true;
+  fireEvent(newest, new Event("toggle"));
+  fireEvent.click(await screen.findByRole("button", { name: /Who am I\?/ }));
+  expect(screen.getByLabelText<HTMLInputElement>("Its id").value).toBe(RUN);
   await screen.findByText("As it was.");
   fireEvent.click(screen.getByRole("button", { name: "Try" }));
   await screen.findByText("Kinder.");
@@ -102,7 +112,7 @@ test("lines far from a change are folded, and a last line without an end is no c
 
 test("texts that have nothing in common are compared within a moment", () => {
   const text = (word: string) => Array.from({ length: 10_000 }, (_, n) => `${word} ${n}`).join("\n");
-  const began = performance.now();
+  const began = process.cpuUsage(); // whatever else this machine does
   expect(diffOf(text("old"), text("new"))).toHaveLength(20_000);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(process.cpuUsage(began).user / 1000).toBeLessThan(5000);
 });

@@ -38,7 +38,33 @@ export function serve(answer: (asked: Asked) => Reply | Promise<Reply>): Asked[]
     if (status === 204) return new Response(null, { status });
     return new Response(chunks ? streamOf(chunks, isOpen) : JSON.stringify(body), { status, headers });
   });
+  vi.stubGlobal("XMLHttpRequest", formsTo(answer, all));
   return all;
+}
+
+/** XMLHttpRequest as the page uses it for forms: half of a form has gone, then there is the reply. */
+function formsTo(answer: (asked: Asked) => Reply | Promise<Reply>, all: Asked[]) {
+  return class {
+    upload: { onprogress?: (event: { loaded: number; total: number }) => void } = {};
+    onload = () => undefined;
+    status = 0;
+    responseText = "";
+    private asked: Asked = { method: "", path: "", body: null, credential: null, lastEventId: null };
+    open = (method: string, path: string) => Object.assign(this.asked, { method, path });
+    setRequestHeader = (name: string, value: string) =>
+      name.toLowerCase() === "authorization" && Object.assign(this.asked, { credential: value });
+    getResponseHeader = () => null;
+    send = async (form: FormData) => {
+      this.asked.body = Object.fromEntries(
+        [...form].map(([name, one]) => [name, one instanceof File ? one.name : one]),
+      );
+      all.push(this.asked);
+      this.upload.onprogress?.({ loaded: 1, total: 2 });
+      const { status = 200, body = {} } = await answer(this.asked);
+      Object.assign(this, { status, responseText: JSON.stringify(body) });
+      this.onload();
+    };
+  };
 }
 
 /** What the sign-in routes answer for a person. */
@@ -61,10 +87,16 @@ export const CONFIG = {
   auth: "local",
   local_user_id: null,
   is_signup_open: true,
+  attachment_bytes: 10 * 1024 * 1024,
+  knowledge_bytes: 50 * 1024 * 1024,
+  link_days: 0,
   auth_url: null,
   anon_key: null,
   version: "0",
 };
+
+/** What the route of assistants answers. */
+export const ASSISTANTS = { body: { results: [{ name: "mentor", title: "Mentor", description: null, voice: null }] } };
 
 function streamOf(chunks: Chunk[], isOpen = false): ReadableStream {
   return new ReadableStream({

@@ -31,6 +31,11 @@ const CODES = ["errors.py", "sign_in/__init__.py"].flatMap((path) => {
   );
 });
 
+/** The codes of a model that failed. */
+const MODEL_CODES = readFileSync(join("..", "shared", "models", "__init__.py"), "utf8")
+  .match(/ErrorCode = Literal\[([^\]]+)\]/)![1]!
+  .match(/\w+/g)!;
+
 /** The keys that are put together: what begins them, and what may follow. */
 const BUILT: Record<string, string[]> = {
   "action.": ["pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"].concat(
@@ -39,6 +44,7 @@ const BUILT: Record<string, string[]> = {
   "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "audit"].concat(
     ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
+  "admin.begunBy.": ["password", "recovery"],
   "admin.by.": ["day", "user", "assistant", "model"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],
   "chat.memory.": [
@@ -50,13 +56,17 @@ const BUILT: Record<string, string[]> = {
   ].concat(["archive_failed", "archive_skipped", "archive_behind", "client_messages_cut"]),
   "chat.mode.": ["auto", "plan", "ask"],
   "error.": [...new Set(CODES), "internal"],
+  "failed.": [...MODEL_CODES, "engine_died", "bad_data", "in_doubt", "not_allowed", "unknown_tool", "failed"],
   "facts.decide.": ["pinned", "ended", "wrong", "unused", "free"],
-  "facts.kind.": ["identity", "relation", "preference", "plan", "event", "state", "possession", "question"],
+  "facts.kind.": ["identity", "relation", "preference", "plan", "event", "state", "possession", "question"].concat(
+    "profile",
+  ),
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "profile.look.": ["auto", "light", "dark"],
   "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"],
+  "searched.": ["yes", "perhaps", "no"],
   "slot.": ["competencies", "communication_style", "meeting_preferences", "focus_time"].concat([
     "working_style",
     "career_goals",
@@ -70,7 +80,9 @@ const BUILT: Record<string, string[]> = {
     "final_responder",
     "archivist",
   ]),
-  "step.": ["pending", "running", "done", "failed", "in_doubt", "skipped"],
+  "file.state.": ["pending", "processing", "processed", "failed"],
+  "schedule.rhythm.": ["day", "workdays", "week", "month", "cron"],
+  "step.": ["pending", "running", "waiting", "done", "failed", "in_doubt", "skipped"],
   "webhooks.column.": ["event", "when", "state", "attempts", "answer"],
   "webhooks.delivery.": ["waiting", "delivered", "failed"],
   "webhooks.error.": ["unknown_host", "not_public", "not_https", "timeout", "unreachable", "no_answer"],

@@ -9,9 +9,10 @@ import type { ModelCall, Run, ToolExecution, Trace as TraceData } from "../src/a
 import { Trace } from "../src/chat/trace";
 import { stageNodes, totalsOf } from "../src/chat/trace_tree";
 import { LiveTurn } from "../src/chat/turns";
+import { failureText } from "../src/parts/notice";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
-import { serve } from "./server";
+import { ASSISTANTS, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
 const AT = "2026-01-01T00:00:00+00:00";
@@ -33,6 +34,7 @@ const call = (stage: string, round: number, changes: Partial<ModelCall> = {}): M
   tokens_cached: 0,
   images: 0,
   ms: 900,
+  first_ms: null,
   price: 2500,
   error: null,
   request_hash: null,
@@ -68,7 +70,7 @@ const cost = (number: number) => ({
   calls: 1,
   attempts: 1,
   tokens_in: 1000,
-  tokens_cached: 0,
+  tokens_cached: 400,
   tokens_out: 10,
   ms: 900,
   price: 2500,
@@ -76,7 +78,13 @@ const cost = (number: number) => ({
 });
 
 const DATA = {
-  run: { id: "r", try: 2, draft_context: "the draft", final_context_payload: "the payload" },
+  run: {
+    id: "r",
+    try: 2,
+    metadata: { traceparent: "00-4bf92f3577b34da6-00f067aa-01" },
+    draft_context: "the draft",
+    final_context_payload: "the payload",
+  },
   took: { asked_at: AT, answer_ms: 29_183, archive_ms: null },
   waited_for: null,
   waiting: [],
@@ -86,15 +94,15 @@ const DATA = {
     { happened: "text", at: "2026-01-01T00:00:01.500+00:00", details: null },
   ],
   calls: [
-    call("final_responder", 1, { try: 1 }),
+    call("final_responder", 1, { try: 1, request_hash: "0123456789abcdef" }),
     call("final_responder", 1, { calls: [{ id: "a" }, { id: "b" }] }),
-    call("final_responder", 2),
+    call("final_responder", 2, { tokens_cached: 400, first_ms: 350 }),
   ],
   costs: [cost(1), cost(2)],
   tools: [tool("b"), tool("c")],
   steps: [],
   prompts: [{ role: "Mentor", version: 3, current_version: 4, text: "You are kind." }],
-  memories: [],
+  memories: [{ id: "m", kind: "turn", score: 0.5, memory: null, logs: [{ content: "Alma lives in Lisbon." }] }],
 } as unknown as TraceData;
 
 const RUN = {
@@ -123,6 +131,7 @@ beforeEach(async () => {
   serve(({ path }) => {
     if (path === "/ui/config.json")
       return { body: { auth: "none", local_user_id: USER, is_signup_open: false, auth_url: null, anon_key: null } };
+    if (path === "/v1/assistants") return ASSISTANTS;
     if (path.endsWith("/trace")) return { body: DATA };
     return path.endsWith("/events") ? { chunks: [error] } : { body: RUN };
   });
@@ -146,6 +155,7 @@ test("a stage has its calls of this try, a call the tools that it asked for; the
 test("totals are of all tries, the first words of this one", () => {
   expect(totalsOf(DATA)).toEqual({
     tokensIn: 2000,
+    tokensCached: 800,
     tokensOut: 20,
     price: 5000,
     unpriced: 1,
@@ -157,16 +167,39 @@ test("totals are of all tries, the first words of this one", () => {
 test("calls open: the prompt as it was, the reply; and the whole is saved as JSON", async () => {
   render(<Trace run={RUN} />, { wrapper });
   const shown = (await screen.findByText(/bad_request: no/)).closest("section")!.parentElement!;
-  for (const text of ["2,000 → 20", "$0.005 + 1 call without a price", "29.2 s", "First words1.5 s"])
+  for (const text of [
+    "2,000 → 20",
+    "$0.005 + 1 call without a price",
+    "29.2 s",
+    "First words1.5 s",
+    "Tokens from the cache800",
+    "1,000 (400 from the cache) → 10",
+    "first words after 350 ms",
+    "Trace of the client (OpenTelemetry) 4bf92f3577b34da6",
+  ])
     expect(shown.textContent).toContain(text);
   for (const text of ["Prompt Mentor, version 3", "You are kind.", "reply 2", "the payload", "tool_b"])
     expect(shown.textContent).toContain(text);
+  const given = screen.getByText("Memories in the payload: 1").closest("li")!.textContent;
+  expect(given).toMatch(/^Assembler.*Alma lives in Lisbon\./);
+  const earlier = screen.getByText("1 model call of earlier tries").closest("details")!.textContent!;
+  for (const text of ["You are kind.", "only its hash, 0123456789ab:"]) expect(earlier).toContain(text);
   const saved = vi.fn();
   vi.stubGlobal("Blob", saved);
   vi.stubGlobal("URL", { createObjectURL: () => "blob:1", revokeObjectURL: () => undefined });
   vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
   fireEvent.click(screen.getByRole("button", { name: "Save as JSON" }));
   expect(JSON.parse(saved.mock.calls[0]![0][0])).toEqual(DATA);
+});
+
+test("a request says in the language of the page why it failed, and what the server said", async () => {
+  await chooseLanguage("ru");
+  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, { wrapper });
+  expect((await screen.findByRole("alert")).textContent).toContain("Поставщик модели отклонил запрос.");
+  expect(screen.getByText("an operator sees why").lang).toBe("en");
+  expect(failureText("timeout", "final_responder: late")).toBe("Ответ не пришёл вовремя.");
+  expect(failureText("over_budget", "spent")).toBe("Бюджет исчерпан.");
+  expect(failureText("new_code", "it broke")).toBe("Не получилось: it broke");
 });
 
 test("a failed request can be looked into, and says why to an administrator", async () => {

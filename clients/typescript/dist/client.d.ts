@@ -59,6 +59,8 @@ export declare class MaaS {
     correctFact(factId: string, correction: Named & {
         fact: string;
     }): Promise<Api.CorrectedFact>;
+    /** Say that two names, such as `sister` and `Anna`, are one person or thing; how many facts the first one has. */
+    mergeNames({ user_id, ...names }: Named & Api.NameMerge): Promise<Api.NameMerged>;
     /** The tool calls that were proposed to a user, newest first. */
     actions(query: Api.Query<"get_actions">): Promise<Api.ActionPage>;
     action(actionId: string): Promise<Api.Action>;
@@ -70,6 +72,8 @@ export declare class MaaS {
     approve(actionId: string, decision: Api.ActionDecision): Promise<Api.Action>;
     /** Reject an action: it is never executed. */
     reject(actionId: string, decision: Api.ActionDecision): Promise<Api.Action>;
+    /** Approve or reject several actions, each as its `fingerprint` says: all of them, or none. */
+    decide(decisions: Api.ActionDecisions): Promise<Api.Action[]>;
     /** Open a conversation. It is not sent again after a lost reply: a second one would be opened. */
     openConversation(conversation: Api.NewConversation): Promise<Api.OpenedConversation>;
     /** The conversations of a user, newest activity first; with `q` those whose title and messages have its words. */
@@ -77,8 +81,10 @@ export declare class MaaS {
         q?: string;
     }): Promise<Api.ConversationPage>;
     conversation(conversationId: string): Promise<Api.Conversation>;
-    /** Change the mode or the title of a conversation. */
+    /** Change the mode or the title of a conversation, pin or archive it. */
     changeConversation(conversationId: string, body: Api.ConversationChange): Promise<Api.Conversation>;
+    /** Delete a conversation and forget what was said in it; with `preview` only say what would go. */
+    deleteConversation(conversationId: string, query?: Api.Query<"delete_conversation">): Promise<Api.ForgottenConversation>;
     /** Remove the messages of a conversation; memory keeps them. */
     clearConversation(conversationId: string): Promise<{
         messages: number;
@@ -97,6 +103,14 @@ export declare class MaaS {
     removeDocument(documentId: string, query: Named & {
         answers?: boolean;
     }): Promise<Api.DocumentRemoved | undefined>;
+    /** Have a request sent by the clock. It is not sent again after a lost reply: a second one would be made. */
+    createSchedule(schedule: Api.NewSchedule): Promise<Api.Schedule>;
+    /** The schedules of a user, the oldest first. */
+    schedules(query: Named): Promise<Api.ScheduleList>;
+    /** Change a schedule, pause it (`paused`) or let it go on. */
+    changeSchedule(scheduleId: string, body: Api.ScheduleChange): Promise<Api.Schedule>;
+    /** Delete a schedule; requests that it has sent stay. */
+    deleteSchedule(scheduleId: string): Promise<void>;
     /** The UUID of a user by name, created if there is none; known for five minutes. A UUID is itself. */
     user(name: string): Promise<string>;
 }

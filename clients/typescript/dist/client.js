@@ -99,6 +99,10 @@ export class MaaS {
     async correctFact(factId, correction) {
         return this.#call("POST", at `/v1/facts/${factId}/correct`, { body: await this.#withUser(correction) });
     }
+    /** Say that two names, such as `sister` and `Anna`, are one person or thing; how many facts the first one has. */
+    async mergeNames({ user_id, ...names }) {
+        return this.#call("POST", at `/v1/users/${await this.user(user_id)}/facts/names`, { body: names });
+    }
     /** The tool calls that were proposed to a user, newest first. */
     async actions(query) {
         return this.#list("/v1/actions", query);
@@ -118,6 +122,14 @@ export class MaaS {
     async reject(actionId, decision) {
         return this.#decide(actionId, "reject", decision);
     }
+    /** Approve or reject several actions, each as its `fingerprint` says: all of them, or none. */
+    async decide(decisions) {
+        const call = { body: await this.#withUser(decisions), doneCode: "already_decided" };
+        const decided = await this.#call("POST", "/v1/actions/decide", call);
+        if (decided)
+            return decided.results;
+        return Promise.all(decisions.actions.map(({ id }) => this.#asDecided(id, decisions.decision)));
+    }
     /** Open a conversation. It is not sent again after a lost reply: a second one would be opened. */
     async openConversation(conversation) {
         const body = await this.#withUser(conversation);
@@ -130,9 +142,13 @@ export class MaaS {
     async conversation(conversationId) {
         return this.#call("GET", at `/v1/conversations/${conversationId}`);
     }
-    /** Change the mode or the title of a conversation. */
+    /** Change the mode or the title of a conversation, pin or archive it. */
     async changeConversation(conversationId, body) {
         return this.#call("PATCH", at `/v1/conversations/${conversationId}`, { body });
+    }
+    /** Delete a conversation and forget what was said in it; with `preview` only say what would go. */
+    async deleteConversation(conversationId, query = {}) {
+        return this.#call("DELETE", at `/v1/conversations/${conversationId}`, { query });
     }
     /** Remove the messages of a conversation; memory keeps them. */
     async clearConversation(conversationId) {
@@ -164,6 +180,22 @@ export class MaaS {
         const call = { query: await this.#withUser(query), doneCode: "not_found" };
         return this.#call("DELETE", at `/v1/knowledge/${documentId}`, call);
     }
+    /** Have a request sent by the clock. It is not sent again after a lost reply: a second one would be made. */
+    async createSchedule(schedule) {
+        return this.#call("POST", "/v1/schedules", { body: await this.#withUser(schedule), isRepeatable: false });
+    }
+    /** The schedules of a user, the oldest first. */
+    async schedules(query) {
+        return this.#list("/v1/schedules", query);
+    }
+    /** Change a schedule, pause it (`paused`) or let it go on. */
+    async changeSchedule(scheduleId, body) {
+        return this.#call("PATCH", at `/v1/schedules/${scheduleId}`, { body });
+    }
+    /** Delete a schedule; requests that it has sent stay. */
+    async deleteSchedule(scheduleId) {
+        await this.#call("DELETE", at `/v1/schedules/${scheduleId}`, { doneCode: "not_found" });
+    }
     /** The UUID of a user by name, created if there is none; known for five minutes. A UUID is itself. */
     async user(name) {
         if (UUID.test(name))
@@ -185,8 +217,9 @@ export class MaaS {
     async #decide(actionId, verb, decision) {
         const call = { body: await this.#withUser(decision), doneCode: "already_decided" };
         const decided = await this.#call("POST", at `/v1/actions/${actionId}/${verb}`, call);
-        if (decided)
-            return decided;
+        return decided ?? this.#asDecided(actionId, verb);
+    }
+    async #asDecided(actionId, verb) {
         const action = await this.action(actionId);
         if ((action.status === "rejected") !== (verb === "reject")) {
             const message = `action ${actionId} is ${action.status} already`; // meanwhile, somebody decided otherwise

@@ -132,6 +132,11 @@ export class MaaS {
     return this.#call("POST", at`/v1/facts/${factId}/correct`, { body: await this.#withUser(correction) });
   }
 
+  /** Say that two names, such as `sister` and `Anna`, are one person or thing; how many facts the first one has. */
+  async mergeNames({ user_id, ...names }: Named & Api.NameMerge): Promise<Api.NameMerged> {
+    return this.#call("POST", at`/v1/users/${await this.user(user_id)}/facts/names`, { body: names });
+  }
+
   /** The tool calls that were proposed to a user, newest first. */
   async actions(query: Api.Query<"get_actions">): Promise<Api.ActionPage> {
     return this.#list("/v1/actions", query);
@@ -156,6 +161,14 @@ export class MaaS {
     return this.#decide(actionId, "reject", decision);
   }
 
+  /** Approve or reject several actions, each as its `fingerprint` says: all of them, or none. */
+  async decide(decisions: Api.ActionDecisions): Promise<Api.Action[]> {
+    const call = { body: await this.#withUser(decisions), doneCode: "already_decided" };
+    const decided = await this.#call<Api.ActionPage | undefined>("POST", "/v1/actions/decide", call);
+    if (decided) return decided.results;
+    return Promise.all(decisions.actions.map(({ id }) => this.#asDecided(id, decisions.decision)));
+  }
+
   /** Open a conversation. It is not sent again after a lost reply: a second one would be opened. */
   async openConversation(conversation: Api.NewConversation): Promise<Api.OpenedConversation> {
     const body = await this.#withUser(conversation);
@@ -171,9 +184,17 @@ export class MaaS {
     return this.#call("GET", at`/v1/conversations/${conversationId}`);
   }
 
-  /** Change the mode or the title of a conversation. */
+  /** Change the mode or the title of a conversation, pin or archive it. */
   async changeConversation(conversationId: string, body: Api.ConversationChange): Promise<Api.Conversation> {
     return this.#call("PATCH", at`/v1/conversations/${conversationId}`, { body });
+  }
+
+  /** Delete a conversation and forget what was said in it; with `preview` only say what would go. */
+  async deleteConversation(
+    conversationId: string,
+    query: Api.Query<"delete_conversation"> = {},
+  ): Promise<Api.ForgottenConversation> {
+    return this.#call("DELETE", at`/v1/conversations/${conversationId}`, { query });
   }
 
   /** Remove the messages of a conversation; memory keeps them. */
@@ -216,6 +237,26 @@ export class MaaS {
     return this.#call("DELETE", at`/v1/knowledge/${documentId}`, call);
   }
 
+  /** Have a request sent by the clock. It is not sent again after a lost reply: a second one would be made. */
+  async createSchedule(schedule: Api.NewSchedule): Promise<Api.Schedule> {
+    return this.#call("POST", "/v1/schedules", { body: await this.#withUser(schedule), isRepeatable: false });
+  }
+
+  /** The schedules of a user, the oldest first. */
+  async schedules(query: Named): Promise<Api.ScheduleList> {
+    return this.#list("/v1/schedules", query);
+  }
+
+  /** Change a schedule, pause it (`paused`) or let it go on. */
+  async changeSchedule(scheduleId: string, body: Api.ScheduleChange): Promise<Api.Schedule> {
+    return this.#call("PATCH", at`/v1/schedules/${scheduleId}`, { body });
+  }
+
+  /** Delete a schedule; requests that it has sent stay. */
+  async deleteSchedule(scheduleId: string): Promise<void> {
+    await this.#call("DELETE", at`/v1/schedules/${scheduleId}`, { doneCode: "not_found" });
+  }
+
   /** The UUID of a user by name, created if there is none; known for five minutes. A UUID is itself. */
   async user(name: string): Promise<string> {
     if (UUID.test(name)) return name;
@@ -238,7 +279,10 @@ export class MaaS {
   async #decide(actionId: string, verb: "approve" | "reject", decision: Api.ActionDecision): Promise<Api.Action> {
     const call = { body: await this.#withUser(decision), doneCode: "already_decided" };
     const decided = await this.#call<Api.Action | undefined>("POST", at`/v1/actions/${actionId}/${verb}`, call);
-    if (decided) return decided;
+    return decided ?? this.#asDecided(actionId, verb);
+  }
+
+  async #asDecided(actionId: string, verb: "approve" | "reject"): Promise<Api.Action> {
     const action = await this.action(actionId);
     if ((action.status === "rejected") !== (verb === "reject")) {
       const message = `action ${actionId} is ${action.status} already`; // meanwhile, somebody decided otherwise

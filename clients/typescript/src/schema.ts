@@ -20,6 +20,12 @@ export interface paths {
   "/v1/runs/{id}/retry": {
     post: operations["post_retry"];
   };
+  "/v1/runs/{id}/again": {
+    post: operations["post_run_again"];
+  };
+  "/v1/runs/{id}/replay": {
+    post: operations["post_run_replay"];
+  };
   "/v1/runs/{id}/press": {
     post: operations["post_press"];
   };
@@ -29,6 +35,7 @@ export interface paths {
   };
   "/v1/conversations/{id}": {
     get: operations["get_conversation"];
+    delete: operations["delete_conversation"];
     patch: operations["patch_conversation"];
   };
   "/v1/conversations/{id}/clear": {
@@ -36,6 +43,9 @@ export interface paths {
   };
   "/v1/conversations/{id}/messages": {
     get: operations["get_messages"];
+  };
+  "/v1/conversations/{id}/links": {
+    post: operations["post_link"];
   };
   "/v1/attachments": {
     post: operations["post_attachment"];
@@ -49,6 +59,9 @@ export interface paths {
   };
   "/v1/actions": {
     get: operations["get_actions"];
+  };
+  "/v1/actions/decide": {
+    post: operations["post_decisions"];
   };
   "/v1/actions/{id}": {
     get: operations["get_action"];
@@ -112,6 +125,9 @@ export interface paths {
     get: operations["get_document"];
     delete: operations["delete_document"];
   };
+  "/v1/knowledge/{id}/text": {
+    get: operations["get_document_text"];
+  };
   "/v1/users": {
     get: operations["get_user"];
     post: operations["post_user"];
@@ -138,6 +154,15 @@ export interface paths {
   };
   "/v1/users/{id}": {
     delete: operations["delete_user"];
+  };
+  "/v1/schedules": {
+    get: operations["get_schedules"];
+    post: operations["post_schedule"];
+  };
+  "/v1/schedules/{id}": {
+    get: operations["get_schedule"];
+    delete: operations["delete_schedule"];
+    patch: operations["patch_schedule"];
   };
   "/v1/users/{id}/specs": {
     get: operations["get_specs"];
@@ -188,6 +213,12 @@ export interface components {
     ActionDecision: {
       user_id: string;
       fingerprint?: string | null;
+    };
+    ActionDecisions: {
+      user_id: string;
+      /** @enum {string} */
+      decision: "approve" | "reject";
+      actions: components["schemas"]["ShownAction"][];
     };
     ActionEdit: {
       user_id: string;
@@ -281,11 +312,16 @@ export interface components {
       last_agent: string | null;
       last_domain: string | null;
       is_processing: boolean;
+      is_pinned: boolean;
+      is_archived: boolean;
+      is_remembered: boolean;
       created_at: string;
     };
     ConversationChange: {
       mode?: ("auto" | "plan" | "ask") | null;
       title?: string | null;
+      is_pinned?: boolean | null;
+      is_archived?: boolean | null;
     };
     ConversationMessage: {
       id: string;
@@ -321,6 +357,9 @@ export interface components {
       /** @enum {string} */
       mode: "auto" | "plan" | "ask";
       is_processing: boolean;
+      is_pinned: boolean;
+      is_archived: boolean;
+      is_remembered: boolean;
       created_at: string;
       updated_at: string;
     };
@@ -331,9 +370,25 @@ export interface components {
       poll_url: string;
       id: string;
     };
+    CreatedLink: {
+      id: string;
+      conversation_id: string;
+      title: string | null;
+      has_evidence: boolean;
+      created_at: string;
+      expires_at: string;
+      token: string;
+    };
     DocumentPage: {
       results: components["schemas"]["DocumentState"][];
       next: string | null;
+    };
+    DocumentPiece: {
+      number: number;
+      heading: string;
+      page: number | null;
+      position: number;
+      text: string;
     };
     DocumentRemoved: {
       answers: components["schemas"]["AnswerFromDocument"][];
@@ -355,6 +410,10 @@ export interface components {
       track_id: string;
       created_at: string;
       updated_at: string;
+    };
+    DocumentText: {
+      results: components["schemas"]["DocumentPiece"][];
+      next: number | null;
     };
     DoubtfulAnswer: {
       request_id: string;
@@ -379,7 +438,7 @@ export interface components {
       fact: string;
       about: string;
       /** @enum {string} */
-      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question";
+      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question" | "profile";
       /** @enum {string} */
       state: "true" | "uncertain" | "replaced" | "ended" | "corrected" | "wrong" | "unused";
       since: string | null;
@@ -417,14 +476,28 @@ export interface components {
       next: string | null;
     };
     ForgetResult: {
-      id: string;
       logs: number;
       answers: number;
       records: number;
+      facts: number;
       reopened: number;
       repeating: components["schemas"]["RepeatingAnswer"][];
       doubtful: components["schemas"]["DoubtfulAnswer"][];
       doubtful_runs: number;
+      id: string;
+    };
+    ForgottenConversation: {
+      logs: number;
+      answers: number;
+      records: number;
+      facts: number;
+      reopened: number;
+      repeating: components["schemas"]["RepeatingAnswer"][];
+      doubtful: components["schemas"]["DoubtfulAnswer"][];
+      doubtful_runs: number;
+      messages: number;
+      images: number;
+      schedules: number;
     };
     FoundPassage: {
       document_id: string;
@@ -488,6 +561,9 @@ export interface components {
       corrected_by: string | null;
       corrects: string | null;
       origins: components["schemas"]["MemoryOrigin"][];
+      metadata: {
+        [key: string]: unknown;
+      } | null;
     };
     MemoryHistory: {
       results: components["schemas"]["MemoryVersion"][];
@@ -549,6 +625,7 @@ export interface components {
       tokens_cached: number;
       images: number;
       ms: number;
+      first_ms: number | null;
       price: number | null;
       error: string | null;
       request_hash: string | null;
@@ -566,10 +643,15 @@ export interface components {
       user_id: string;
       assistant?: string;
       mode?: ("auto" | "plan" | "ask") | null;
+      is_remembered?: boolean;
     };
     NewCorrection: {
       user_id: string;
       memory: string;
+    };
+    NewLink: {
+      days?: number | null;
+      evidence?: boolean;
     };
     NewMemories: {
       user_id: string;
@@ -578,6 +660,9 @@ export interface components {
       conversation?: string | null;
       at?: string | null;
       external_id?: string | null;
+      metadata?: {
+        [key: string]: unknown;
+      } | null;
     };
     NewMessage: {
       /** @enum {string} */
@@ -615,7 +700,9 @@ export interface components {
       attributes?: {
         [key: string]: string | boolean | number;
       } | null;
+      is_remembered?: boolean;
       marks?: boolean | null;
+      replaces?: string | null;
     };
     NewSpecs: {
       specs: {
@@ -643,6 +730,9 @@ export interface components {
       last_agent: string | null;
       last_domain: string | null;
       is_processing: boolean;
+      is_pinned: boolean;
+      is_archived: boolean;
+      is_remembered: boolean;
       created_at: string;
       request_id: string | null;
       poll_url: string | null;
@@ -724,6 +814,12 @@ export interface components {
       results: components["schemas"]["RunSummary"][];
       next: string | null;
     };
+    RunReplay: {
+      /** @enum {string} */
+      stage?: "analyzer" | "assembler" | "final_responder";
+      model?: string | null;
+      prompt?: string | null;
+    };
     RunState: {
       request_id: string;
       user_id: string;
@@ -744,6 +840,7 @@ export interface components {
       memory_reasons: string[];
       sources: components["schemas"]["Source"][];
       used: string[];
+      searched: components["schemas"]["Searched"] | null;
       buttons: components["schemas"]["Button"][];
       attachments: string[];
       steps: components["schemas"]["TaskStepState"][];
@@ -758,6 +855,7 @@ export interface components {
       attributes: {
         [key: string]: unknown;
       };
+      replaced: string[];
       is_paused: boolean;
       action: components["schemas"]["ExecutedAction"] | null;
     };
@@ -785,6 +883,7 @@ export interface components {
       attributes: {
         [key: string]: unknown;
       };
+      replaces: string | null;
       action: components["schemas"]["ExecutedAction"] | null;
     };
     RunTransition: {
@@ -794,6 +893,42 @@ export interface components {
         [key: string]: unknown;
       } | null;
     };
+    Schedule: {
+      id: string;
+      user_id: string;
+      query: string;
+      cron: string;
+      timezone: string;
+      assistant: string;
+      conversation_id: string | null;
+      /** @enum {string} */
+      catch_up: "none" | "last" | "all";
+      next_at: string | null;
+      last_at: string | null;
+      paused_at: string | null;
+      error: string | null;
+      created_at: string;
+    };
+    ScheduleList: {
+      results: components["schemas"]["Schedule"][];
+    };
+    ScheduleRequest: {
+      user_id: string;
+      query: string;
+      cron: string;
+      timezone?: string | null;
+      assistant?: string;
+      conversation_id?: string | null;
+      /** @enum {string} */
+      catch_up?: "none" | "last" | "all";
+    };
+    ScheduleUpdate: {
+      query?: string | null;
+      cron?: string | null;
+      timezone?: string | null;
+      catch_up?: ("none" | "last" | "all") | null;
+      paused?: boolean | null;
+    };
     SearchQuery: {
       user_id: string;
       query: string;
@@ -802,9 +937,21 @@ export interface components {
       from?: string | null;
       to?: string | null;
       as_of?: string | null;
+      filters?: {
+        [key: string]: unknown;
+      } | null;
       limit?: number;
       summaries?: boolean;
       facts?: boolean;
+    };
+    Searched: {
+      messages: number;
+      confidence: number | null;
+      found: ("yes" | "perhaps" | "no") | null;
+    };
+    ShownAction: {
+      id: string;
+      fingerprint: string;
     };
     Source: {
       id: string;
@@ -839,7 +986,7 @@ export interface components {
       tool: string | null;
       depends_on: number[];
       /** @enum {string} */
-      status: "pending" | "running" | "done" | "failed" | "in_doubt" | "skipped";
+      status: "pending" | "running" | "waiting" | "done" | "failed" | "in_doubt" | "skipped";
       error_code: string | null;
       started_at: string | null;
       ended_at: string | null;
@@ -915,6 +1062,9 @@ export interface components {
       sources: {
         [key: string]: unknown;
       }[] | null;
+      searched: {
+        [key: string]: unknown;
+      } | null;
       draft_context: string | null;
       final_context_payload: string | null;
       final_answer: string | null;
@@ -937,6 +1087,7 @@ export interface components {
       completed_at: string | null;
       failed_at: string | null;
       archived_at: string | null;
+      replaced: string[] | null;
       buttons: {
         [key: string]: unknown;
       }[] | null;
@@ -953,7 +1104,7 @@ export interface components {
       prompt: string | null;
       depends_on: number[];
       /** @enum {string} */
-      status: "pending" | "running" | "done" | "failed" | "in_doubt" | "skipped";
+      status: "pending" | "running" | "waiting" | "done" | "failed" | "in_doubt" | "skipped";
       result: {
         [key: string]: unknown;
       } | null;
@@ -1113,6 +1264,39 @@ export interface operations {
       };
     };
   };
+  post_run_again: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["RunAccepted"];
+        };
+      };
+    };
+  };
+  post_run_replay: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RunReplay"];
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["RunAccepted"];
+        };
+      };
+    };
+  };
   post_press: {
     parameters: {
       path: {
@@ -1137,6 +1321,7 @@ export interface operations {
       query?: {
         user_id?: string;
         q?: string;
+        archived?: boolean;
         before?: string;
         limit?: number;
       };
@@ -1173,6 +1358,24 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Conversation"];
+        };
+      };
+    };
+  };
+  delete_conversation: {
+    parameters: {
+      query?: {
+        doubtful?: boolean;
+        preview?: boolean;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ForgottenConversation"];
         };
       };
     };
@@ -1228,6 +1431,25 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MessagePage"];
+        };
+      };
+    };
+  };
+  post_link: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewLink"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedLink"];
         };
       };
     };
@@ -1295,6 +1517,20 @@ export interface operations {
         run_id?: string;
         before?: string;
         limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ActionPage"];
+        };
+      };
+    };
+  };
+  post_decisions: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ActionDecisions"];
       };
     };
     responses: {
@@ -1707,6 +1943,25 @@ export interface operations {
       };
     };
   };
+  get_document_text: {
+    parameters: {
+      query?: {
+        user_id?: string;
+        limit?: number;
+        after?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DocumentText"];
+        };
+      };
+    };
+  };
   get_user: {
     parameters: {
       query: {
@@ -1832,6 +2087,9 @@ export interface operations {
   };
   get_export: {
     parameters: {
+      query?: {
+        format?: "maas" | "aimem" | "memorywire";
+      };
       path: {
         id: string;
       };
@@ -1870,6 +2128,78 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["EraseResult"];
+        };
+      };
+    };
+  };
+  get_schedules: {
+    parameters: {
+      query?: {
+        user_id?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ScheduleList"];
+        };
+      };
+    };
+  };
+  post_schedule: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ScheduleRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Schedule"];
+        };
+      };
+    };
+  };
+  get_schedule: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Schedule"];
+        };
+      };
+    };
+  };
+  delete_schedule: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {
+      };
+    };
+  };
+  patch_schedule: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ScheduleUpdate"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Schedule"];
         };
       };
     };

@@ -3,7 +3,6 @@
 import { Link, Route, Switch, useLocation } from "wouter";
 
 import { Empty } from "../parts/notice";
-import { useTitle } from "../parts/title";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { AuditPage } from "./audit";
@@ -26,7 +25,6 @@ import { AdminWebhooksPage } from "./webhooks";
 export default function AdminPage() {
   const { isAdmin } = useUser();
   const [place] = useLocation();
-  useTitle(say("nav.admin"));
   if (!isAdmin) return <Empty>{say("app.noRights")}</Empty>;
   return (
     <div className="flex h-full flex-col">

@@ -3,8 +3,10 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
-import { Filter, isPart, UserFilter, useFilters, wholeId } from "./filters";
+import { Filter, isPart, useFilters, wholeId } from "./filters";
 import { Sheet, Table } from "./sheet";
+import { UserFilter } from "./user_filter";
+import { UserLink } from "./users";
 
 export function AuditPage() {
   const [filters, setFilter] = useFilters(["user", "action"]);
@@ -21,7 +23,7 @@ export function AuditPage() {
   const entries = unique(list.items, (entry) => String(entry.id));
   return (
     <Sheet title={say("admin.audit")}>
-      <div className="flex flex-wrap gap-3">
+      <div className="filters">
         <UserFilter value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("admin.action")} value={filters.action} onChange={(value) => setFilter("action", value)} />
       </div>
@@ -43,11 +45,9 @@ export function AuditPage() {
               <td className="whitespace-nowrap">
                 <Time at={entry.at} />
               </td>
-              <td>{visible(entry.actor)}</td>
+              <td title={entry.actor}>{visible(entry.actor_name ?? entry.actor)}</td>
               <td>{entry.action}</td>
-              <td className="font-mono" title={entry.user_id ?? ""}>
-                {entry.user_id?.slice(0, 8) ?? "–"}
-              </td>
+              <td>{entry.user_id ? <UserLink id={entry.user_id} name={entry.user_name} /> : "–"}</td>
               <td className="font-mono">{visible(JSON.stringify(entry.details)).slice(0, 500)}</td>
             </tr>
           ))}

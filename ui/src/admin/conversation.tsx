@@ -4,7 +4,8 @@ import { Link, useParams } from "wouter";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
 import { ExecutedAction } from "../chat/executed_action";
-import { UserMessage } from "../chat/turns";
+import { UserMessage } from "../chat/question";
+import { useTitleOf } from "../parts/assistants";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -12,12 +13,14 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
 import { Sheet } from "./sheet";
+import { nameOf, usePerson } from "./users";
 
 const PAGE = 50;
 
 /** The messages of anybody's conversation, to be read, the newest first. */
 export function AdminConversationPage() {
   const { id } = useParams<{ id: string }>();
+  const titleOf = useTitleOf();
   const conversation = useQuery({
     queryKey: keys.conversation(id),
     queryFn: ({ signal }) => get(`/v1/conversations/${id}`, {}, signal),
@@ -25,12 +28,14 @@ export function AdminConversationPage() {
   const list = useMore("dialogue", `/v1/conversations/${id}/messages`, { limit: PAGE });
   const messages = unique(list.items, (message) => message.id);
   const owner = conversation.data?.user_id;
+  const { data: person } = usePerson(owner);
+  const name = person ? nameOf(person) : (owner ?? "");
   return (
     <Sheet title={visible(conversation.data?.title ?? say("nav.untitled"))} note={say("trace.audited")}>
       <ErrorNotice error={conversation.error ?? list.error} />
       {conversation.data && (
         <p className="text-small">
-          {visible(conversation.data.assistant)} · <Link href={`/admin/users/${owner}`}>{owner}</Link>
+          {titleOf(conversation.data.assistant)} · <Link href={`/admin/users/${owner}`}>{name}</Link>
         </p>
       )}
       {list.isPending && <Skeleton lines={6} />}
@@ -40,8 +45,7 @@ export function AdminConversationPage() {
             {message.role !== "user" ? (
               <article>
                 <p className="text-small text-quiet">
-                  {visible(message.agent ?? conversation.data?.assistant ?? "")},{" "}
-                  <Time at={message.created_at} isExact />
+                  {titleOf(conversation.data?.assistant ?? "", message.agent)}, <Time at={message.created_at} isExact />
                   {message.run_id && (
                     <>
                       {" · "}
@@ -54,7 +58,7 @@ export function AdminConversationPage() {
             ) : message.action_id && owner ? (
               <ExecutedAction id={message.action_id} userId={owner} />
             ) : (
-              <UserMessage text={message.content} at={message.created_at} images={[]} who={owner?.slice(0, 8) ?? ""} />
+              <UserMessage text={message.content} at={message.created_at} images={[]} who={name} />
             )}
           </div>
         ))}

@@ -11,6 +11,7 @@ import { formatDistance, formatDollars, formatNumber, say, sayOr } from "../text
 import { dayToTime, useFilters } from "./filters";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { Sheet, Table } from "./sheet";
+import { UserLink } from "./users";
 
 const REFRESH_MS = 10_000;
 
@@ -26,6 +27,7 @@ export function Dashboard() {
   const data = metrics.data;
   const dates = data?.days.map((day) => day.day) ?? [];
   const runs = `/admin/runs?kind=ask&from=${since}`;
+  const runsOf = (day: string) => `/admin/runs?kind=ask&from=${day}&to=${day}`;
   return (
     <Sheet title={say("admin.dashboard")}>
       <Ranges value={range} onChange={(value) => setFilter("days", String(value))} />
@@ -41,6 +43,7 @@ export function Dashboard() {
                 title={say("admin.requestsOf", { n: range, average: data.total.requests / range })}
                 value={formatNumber(data.total.requests)}
                 href={runs}
+                hrefOf={runsOf}
                 days={dates}
                 values={data.days.map((day) => day.requests)}
               />
@@ -48,6 +51,7 @@ export function Dashboard() {
                 title={say("admin.average", { p95: formatMs(data.total.p95_ms) })}
                 value={formatMs(data.total.average_ms)}
                 href={`${runs}&status=COMPLETED`}
+                hrefOf={(day) => `${runsOf(day)}&status=COMPLETED`}
                 days={dates}
                 values={data.days.map((day) => day.average_ms && day.average_ms / 1000)}
               />
@@ -55,6 +59,7 @@ export function Dashboard() {
                 title={say("admin.failed")}
                 value={formatNumber(data.total.failed)}
                 href={`${runs}&status=FAILED`}
+                hrefOf={(day) => `${runsOf(day)}&status=FAILED`}
                 days={dates}
                 values={data.days.map((day) => day.failed)}
               />
@@ -62,6 +67,7 @@ export function Dashboard() {
                 title={say("admin.cost")}
                 value={formatDollars(data.total.dollars)}
                 href={`/admin/spending?days=${range}`}
+                hrefOf={runsOf}
                 days={dates}
                 values={data.days.map((day) => day.dollars)}
               />
@@ -115,8 +121,8 @@ export function Dashboard() {
               <ul>
                 {data.stuck.map((run) => (
                   <li key={run.request_id}>
-                    <Link href={`/admin/runs/${run.request_id}`}>{run.status}</Link>, {formatDistance(run.since)}:{" "}
-                    {visible(run.why)}
+                    <Link href={`/admin/runs/${run.request_id}`}>{run.status}</Link>,{" "}
+                    <UserLink id={run.user_id} name={run.user_name} />, {formatDistance(run.since)}: {visible(run.why)}
                   </li>
                 ))}
               </ul>

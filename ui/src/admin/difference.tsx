@@ -7,7 +7,7 @@ import { visible } from "../parts/visible";
 import { say } from "../texts";
 
 const CONTEXT_LINES = 3; // that are shown around a change
-const MAX_EDITS = 4000; // of texts that differ more, one is shown as a whole after the other
+const MAX_EDITS = 1000; // of texts that differ more, one is shown as a whole after the other
 
 export interface DiffLine {
   kind: "same" | "added" | "removed" | "folded";

@@ -3,8 +3,6 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 
-import { say } from "../texts";
-
 const PAUSE_MS = 300;
 
 export function useFilters<Name extends string>(
@@ -23,16 +21,17 @@ export function useFilters<Name extends string>(
   return [values, change];
 }
 
-interface FilterProps {
+export interface FilterProps {
   label: string;
   value: string;
   onChange: (value: string) => void;
   type?: "text" | "date" | "search";
   options?: readonly string[];
+  nameOf?: (option: string) => string;
   all?: string;
 }
 
-export function Filter({ label, value, onChange, type = "text", options, all }: FilterProps) {
+export function Filter({ label, value, onChange, type = "text", options, nameOf, all }: FilterProps) {
   return (
     <label className="field">
       <span>{label}</span>
@@ -41,7 +40,7 @@ export function Filter({ label, value, onChange, type = "text", options, all }: 
           <option value="">{all}</option>
           {options.map((one) => (
             <option key={one} value={one}>
-              {one}
+              {nameOf ? nameOf(one) : one}
             </option>
           ))}
         </select>
@@ -91,20 +90,6 @@ export function dayToTime(day: string, isEnd = false): string | null {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** The filter of a user by id, which says so while it is not a whole one. */
-export function UserFilter({ value, onChange }: Pick<FilterProps, "value" | "onChange">) {
-  return (
-    <div className="flex flex-col">
-      <Filter label={say("admin.user")} value={value} onChange={onChange} />
-      {isPart(value) && (
-        <span role="status" className="text-small text-warn">
-          {say("admin.wholeId")}
-        </span>
-      )}
-    </div>
-  );
-}
 
 /** Whether a text is not empty and no id: a list by it would be one of all users. */
 export function isPart(text: string): boolean {

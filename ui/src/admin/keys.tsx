@@ -13,6 +13,7 @@ import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
 import { Sheet, Table } from "./sheet";
+import { UserLink } from "./users";
 
 const SCOPES = ["ask", "read", "metrics", "admin"] as const;
 
@@ -88,8 +89,14 @@ export function KeysPage() {
                 {visible(key.name)} <span className="font-mono text-quiet">{key.id}</span>
               </td>
               <td>{key.scopes.join(", ")}</td>
-              <td className="font-mono">
-                {key.user_id?.slice(0, 8) ?? (key.prefix ? `${visible(key.prefix)}…` : say("app.all"))}
+              <td>
+                {key.user_id ? (
+                  <UserLink id={key.user_id} name={key.user_name} />
+                ) : key.prefix ? (
+                  `${visible(key.prefix)}…`
+                ) : (
+                  say("app.all")
+                )}
               </td>
               <td>
                 <Time at={key.created_at} />

@@ -3,8 +3,10 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say, sayOr } from "../texts";
-import { Filter, isPart, UserFilter, useFilters, wholeId } from "./filters";
+import { Filter, isPart, useFilters, wholeId } from "./filters";
 import { Sheet, Table } from "./sheet";
+import { UserFilter } from "./user_filter";
+import { UserLink } from "./users";
 
 const PAGE = 50;
 
@@ -24,7 +26,7 @@ export function MemoriesPage() {
   const memories = unique(list.items, (memory) => memory.id);
   return (
     <Sheet title={say("admin.memories")} note={say("trace.audited")}>
-      <div className="flex flex-wrap gap-3">
+      <div className="filters">
         <UserFilter value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("admin.tag")} value={filters.tag} onChange={(value) => setFilter("tag", value)} />
         <Filter
@@ -57,8 +59,8 @@ export function MemoriesPage() {
                 {sayOr(`memory.level.${memory.level}`, String(memory.level))}
                 {memory.superseded_by && <span className="text-quiet"> ({say("admin.superseded")})</span>}
               </td>
-              <td className="font-mono" title={memory.user_id}>
-                {memory.user_id.slice(0, 8)}
+              <td>
+                <UserLink id={memory.user_id} name={memory.user_name} />
               </td>
               <td>{memory.tags.map(visible).join(", ")}</td>
               <td className="text-right">{memory.messages}</td>

@@ -11,9 +11,12 @@ import { refresh } from "../api/refresh";
 import { useRun } from "../api/run";
 import type { Prompt, PromptVersion } from "../api/types";
 import { Stages } from "../chat/stages";
+import { useTitleOf } from "../parts/assistants";
 import { Markdown } from "../parts/markdown";
-import { ErrorNotice, Skeleton } from "../parts/notice";
+import { ErrorNotice, Failure, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
 import { useUnsaved } from "../parts/unsaved";
+import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatDate, say } from "../texts";
 import { Difference } from "./difference";
@@ -21,6 +24,7 @@ import { wholeId } from "./filters";
 import { Sheet } from "./sheet";
 
 const MAX_CHARS = 100_000;
+const OFFERED = 20; // requests to try a text on
 const VARIABLE = /\{([a-z_]{1,50})\}/g;
 
 const pathOf = (role: string) => `/v1/admin/prompts/${encodeURIComponent(role)}` as const;
@@ -109,9 +113,12 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
         </span>
       </div>
       {isConflict ? (
-        <p role="alert" className="text-bad">
-          {say("admin.conflict", { cause: (save.error as Error).message })}
-        </p>
+        <div role="alert">
+          <p className="text-bad">{say("admin.conflict")}</p>
+          <p lang="en" className="text-small text-quiet">
+            {visible((save.error as Error).message)}
+          </p>
+        </div>
       ) : (
         <ErrorNotice error={save.error} />
       )}
@@ -154,6 +161,9 @@ function Variables({ text, known }: { text: string; known: string[] }) {
 /** Answer a recorded request once more with the text that is being edited; both answers stand side by side. */
 function Trial({ role, text }: { role: string; text: string }) {
   const [id, setId] = useState("");
+  const [isChoosing, setChoosing] = useState(false);
+  const titleOf = useTitleOf();
+  const newest = useMore("runs", "/v1/admin/runs", { kind: "ask", status: "COMPLETED", limit: OFFERED }, isChoosing);
   const recorded = useQuery({
     queryKey: keys.run(wholeId(id)),
     queryFn: ({ signal }) => get(`/v1/runs/${wholeId(id)}`, {}, signal),
@@ -179,7 +189,25 @@ function Trial({ role, text }: { role: string; text: string }) {
           {say("admin.tryDo")}
         </button>
       </div>
-      <ErrorNotice error={attempt.error ?? recorded.error} />
+      <details onToggle={(event) => setChoosing(event.currentTarget.open)}>
+        <summary className="text-small">{say("admin.tryChoose")}</summary>
+        {newest.isLoading && <Skeleton lines={3} className="h-6" />}
+        <ul>
+          {newest.items.map((run) => (
+            <li key={run.request_id}>
+              <button
+                type="button"
+                className="row-link w-full truncate text-left text-small"
+                aria-pressed={run.request_id === id}
+                onClick={() => setId(run.request_id)}
+              >
+                <Time at={run.created_at} /> · {titleOf(run.assistant)} · {visible(run.query).slice(0, 200)}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <ErrorNotice error={attempt.error ?? recorded.error ?? newest.error} />
       {recorded.data && (
         <div className="grid gap-4 md:grid-cols-2">
           <div className="card min-w-0">
@@ -189,8 +217,10 @@ function Trial({ role, text }: { role: string; text: string }) {
           {attempt.data && (
             <div className="card min-w-0">
               <h3 className="text-small text-quiet">{say("admin.now")}</h3>
-              {live.isOver ? (
-                <Markdown text={live.answer ?? live.error?.message ?? ""} />
+              {live.error ? (
+                <Failure code={live.error.code} message={live.error.message} />
+              ) : live.isOver ? (
+                <Markdown text={live.answer ?? ""} />
               ) : (
                 <>
                   <Markdown text={live.text} />

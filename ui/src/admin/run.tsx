@@ -4,17 +4,21 @@ import { Link, useParams } from "wouter";
 import { post } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Run } from "../api/types";
+import { useRunState } from "../chat/turns";
 import { RunView } from "../pages/run";
 import { ConfirmButton } from "../parts/confirm";
 import { say } from "../texts";
 import { Sheet } from "./sheet";
+import { nameOf, usePerson } from "./users";
 
 /** One request of anybody, and what an operator may do with it. */
 export function AdminRunPage() {
   const { id } = useParams<{ id: string }>();
+  const { data: run } = useRunState(id);
+  const { data: person } = usePerson(run?.user_id);
   return (
     <Sheet title={say("admin.request")} note={id}>
-      <RunView id={id} actions={(run) => <RunActions run={run} />} />
+      <RunView id={id} who={person ? nameOf(person) : undefined} actions={(run) => <RunActions run={run} />} />
     </Sheet>
   );
 }

@@ -1,10 +1,11 @@
-import { useAssistants } from "../pages/chat";
+import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
 import { say } from "../texts";
-import { dayToTime, Filter, isPart, UserFilter, useFilters, wholeId } from "./filters";
+import { dayToTime, Filter, isPart, useFilters, wholeId } from "./filters";
 import { RunsTable } from "./runs_table";
 import { Sheet } from "./sheet";
+import { UserFilter } from "./user_filter";
 
 const STATUSES = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"];
 const KINDS = ["ask", "action", "task", "archive", "trial"];
@@ -13,6 +14,7 @@ const PAGE = 50;
 export function RunsPage() {
   const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "error", "q", "from", "to"]);
   const assistants = useAssistants();
+  const titleOf = useTitleOf();
   const list = useMore(
     "runs",
     "/v1/admin/runs",
@@ -32,7 +34,7 @@ export function RunsPage() {
   const runs = unique(list.items, (run) => run.request_id);
   return (
     <Sheet title={say("admin.runs")} note={say("trace.audited")}>
-      <div className="flex flex-wrap gap-3">
+      <div className="filters">
         <Filter
           label={say("admin.status")}
           value={filters.status}
@@ -51,6 +53,7 @@ export function RunsPage() {
           label={say("admin.assistant")}
           value={filters.assistant}
           options={assistants.data?.results.map((one) => one.name) ?? []}
+          nameOf={titleOf}
           all={say("app.all")}
           onChange={(value) => setFilter("assistant", value)}
         />

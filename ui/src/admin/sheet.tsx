@@ -2,7 +2,10 @@
 
 import type { ReactNode } from "react";
 
+import { useTitle } from "../parts/title";
+
 export function Sheet({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
+  useTitle(title);
   return (
     <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
       <div className="mx-auto flex max-w-6xl flex-col gap-4">

@@ -3,12 +3,14 @@ import { Link } from "wouter";
 
 import { get } from "../api/http";
 import { keys } from "../api/keys";
+import { useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { dayToTime, useFilters } from "./filters";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { Sheet, Table } from "./sheet";
+import { UserLink } from "./users";
 
 const KEYS = ["day", "user", "assistant", "model"] as const;
 const SHOWN = 100;
@@ -23,6 +25,7 @@ export function SpendingPage() {
     queryFn: ({ signal }) => get("/v1/admin/spending", { by, from: dayToTime(firstDay(range)), limit: SHOWN }, signal),
   });
   const { data } = spending;
+  const titleOf = useTitleOf();
   return (
     <Sheet title={say("admin.spending")}>
       <div className="flex flex-wrap gap-6">
@@ -64,19 +67,23 @@ export function SpendingPage() {
           >
             {data.results.map((row) => (
               <tr key={row.key}>
-                <td className={by === "user" ? "font-mono" : ""}>
+                <td>
                   {by === "user" ? (
-                    <Link href={`/admin/users/${row.key}`}>{row.key}</Link>
+                    <UserLink id={row.key} name={row.user_name} />
                   ) : by === "assistant" ? (
-                    <Link href={`/admin/runs?assistant=${encodeURIComponent(row.key)}&from=${firstDay(range)}`}>
-                      {visible(row.key)}
-                    </Link>
+                    <Link href={runsOf(by, row.key, firstDay(range))}>{titleOf(row.key)}</Link>
                   ) : (
                     visible(row.key)
                   )}
                 </td>
                 <td className="text-right">{formatDollars(row.dollars)}</td>
-                <td className="text-right">{formatNumber(row.runs)}</td>
+                <td className="text-right">
+                  {by === "model" ? (
+                    formatNumber(row.runs)
+                  ) : (
+                    <Link href={runsOf(by, row.key, firstDay(range))}>{formatNumber(row.runs)}</Link>
+                  )}
+                </td>
                 <td className="text-right">{formatNumber(row.calls)}</td>
                 <td className="whitespace-nowrap text-right">
                   {formatNumber(row.tokens_in)} → {formatNumber(row.tokens_out)}
@@ -89,4 +96,10 @@ export function SpendingPage() {
       )}
     </Sheet>
   );
+}
+
+/** The requests that a row counts. */
+function runsOf(by: (typeof KEYS)[number], key: string, since: string): string {
+  if (by === "day") return `/admin/runs?from=${key}&to=${key}`;
+  return `/admin/runs?${by}=${encodeURIComponent(key)}&from=${since}`;
 }

@@ -3,11 +3,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Link, useParams } from "wouter";
-
 import { get, post, put, remove, send } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import type { Item } from "../api/route";
+import { useTitleOf } from "../parts/assistants";
 import { ConfirmButton } from "../parts/confirm";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
@@ -15,6 +15,7 @@ import { download } from "../parts/download";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Receipt } from "../parts/receipt";
 import { Time } from "../parts/time";
+import { Totals } from "../parts/totals";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -22,7 +23,7 @@ import { formatDollars, formatNumber, say } from "../texts";
 import { DocumentsTable } from "./documents";
 import { RunsTable } from "./runs_table";
 import { Sheet, Table } from "./sheet";
-import { nameOf } from "./users";
+import { nameOf, usePerson } from "./users";
 
 const SHOWN = 10;
 
@@ -30,10 +31,8 @@ type Person = Item<"/v1/admin/users">;
 
 export function UserPage() {
   const { id } = useParams<{ id: string }>();
-  const user = useQuery({
-    queryKey: keys.user(id),
-    queryFn: async ({ signal }) => (await get("/v1/admin/users", { q: id }, signal)).results[0] ?? null,
-  });
+  const { config } = useUser();
+  const user = usePerson(id);
   const person = user.data;
   return (
     <Sheet title={person ? nameOf(person) : say("admin.user")} note={say("trace.audited")}>
@@ -48,6 +47,7 @@ export function UserPage() {
           <Conversations id={person.user_id} />
           <Documents id={person.user_id} />
           <Keys id={person.user_id} />
+          {config.auth === "local" && <Sessions person={person} />}
         </>
       )}
     </Sheet>
@@ -60,8 +60,8 @@ function Acts({ person }: { person: Person }) {
   const [erased, setErased] = useState<Record<string, number> | null>(null);
   const id = person.user_id;
   const name = nameOf(person);
-  const setRole = (isAdmin: boolean) =>
-    put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }).then(() => refresh(queries, ["users"]));
+  const setRoles = (roles: { is_admin: boolean } | { is_blocked: boolean }) =>
+    put(`/v1/admin/users/${id}/roles`, roles).then(() => refresh(queries, ["users"]));
   const reset = useMutation({ mutationFn: () => post(`/v1/admin/users/${id}/reset`) });
   const exporting = useMutation({
     mutationFn: async () => download(`maas-${id}.ndjson`, await (await send("GET", `/v1/users/${id}/export`)).blob()),
@@ -75,7 +75,7 @@ function Acts({ person }: { person: Person }) {
         {say("memory.export")}
       </button>
       {config.auth === "local" && person.email && (
-        <button type="button" className="button small" onClick={() => reset.mutate()}>
+        <button type="button" className="button small" disabled={reset.isPending} onClick={() => reset.mutate()}>
           {say("admin.resetLink")}
         </button>
       )}
@@ -85,7 +85,7 @@ function Acts({ person }: { person: Person }) {
           title={say("admin.dropAdminAsk", { name })}
           what={say("admin.dropAdminWhat")}
           disabled={id === userId}
-          onConfirm={() => setRole(false)}
+          onConfirm={() => setRoles({ is_admin: false })}
         />
       ) : (
         <ConfirmButton
@@ -93,7 +93,17 @@ function Acts({ person }: { person: Person }) {
           title={say("admin.makeAdminAsk", { name })}
           what={say("admin.makeAdminWhat")}
           word={name}
-          onConfirm={() => setRole(true)}
+          onConfirm={() => setRoles({ is_admin: true })}
+        />
+      )}
+      {config.auth !== "none" && (
+        <ConfirmButton
+          label={say(person.is_blocked ? "admin.unblock" : "admin.block")}
+          title={say(person.is_blocked ? "admin.unblockAsk" : "admin.blockAsk", { name })}
+          what={say(person.is_blocked ? "admin.unblockWhat" : "admin.blockWhat")}
+          className={person.is_blocked ? "button small" : "button small danger"}
+          disabled={id === userId}
+          onConfirm={() => setRoles({ is_blocked: !person.is_blocked })}
         />
       )}
       <ConfirmButton
@@ -155,7 +165,26 @@ function Facts({ person }: { person: Person }) {
           {visible([person.email, ...person.names].filter(Boolean).join(", ")) || "–"}
         </Fact>
         <Fact name={say("admin.created")}>{person.created_at ? <Time at={person.created_at} isExact /> : "–"}</Fact>
+        <Fact name={say("admin.requests")}>
+          <Link href={`/admin/runs?user=${id}`}>{formatNumber(person.runs)}</Link>
+          {person.errors > 0 && (
+            <>
+              {" · "}
+              <Link href={`/admin/runs?status=FAILED&user=${id}`}>
+                {say("admin.failed")}: {formatNumber(person.errors)}
+              </Link>
+            </>
+          )}
+        </Fact>
+        <Fact name={say("nav.memory")}>
+          <Totals userId={id} />
+        </Fact>
         <Fact name={say("admin.isAdmin")}>{say(person.is_admin ? "app.yes" : "app.no")}</Fact>
+        {person.is_blocked && (
+          <Fact name={say("admin.state")}>
+            <b className="text-bad">{say("admin.blocked")}</b>
+          </Fact>
+        )}
         {profile.data && (
           <Fact name={say("profile.title")}>
             {visible(
@@ -195,6 +224,7 @@ function Requests({ id }: { id: string }) {
 }
 
 function Conversations({ id }: { id: string }) {
+  const titleOf = useTitleOf();
   const list = useMore("conversations", "/v1/conversations", { user_id: id, limit: SHOWN });
   return (
     <Part title={say("admin.conversations")} list={list}>
@@ -204,7 +234,7 @@ function Conversations({ id }: { id: string }) {
             <td className="whitespace-nowrap">
               <Time at={one.updated_at} isExact />
             </td>
-            <td>{visible(one.assistant)}</td>
+            <td>{titleOf(one.assistant)}</td>
             <td>
               <Link href={`/admin/conversations/${one.id}`}>{visible(one.title ?? say("nav.untitled"))}</Link>
             </td>
@@ -238,6 +268,40 @@ function Keys({ id }: { id: string }) {
           </tr>
         ))}
       </Table>
+    </Part>
+  );
+}
+
+function Sessions({ person }: { person: Person }) {
+  const id = person.user_id;
+  const queries = useQueryClient();
+  const list = useMore("users", `/v1/admin/users/${id}/sessions`);
+  return (
+    <Part title={say("admin.sessions")} list={list}>
+      <Table columns={[say("admin.since"), say("admin.refreshed"), say("admin.expires"), say("admin.begunBy")]}>
+        {list.items.map((one) => (
+          <tr key={one.id}>
+            <td>
+              <Time at={one.created_at} isExact />
+            </td>
+            <td>
+              <Time at={one.refreshed_at} isExact />
+            </td>
+            <td>
+              <Time at={one.expires_at} isExact />
+            </td>
+            <td>{say(`admin.begunBy.${one.method}`)}</td>
+          </tr>
+        ))}
+      </Table>
+      <div className="mt-2">
+        <ConfirmButton
+          label={say("admin.endSessions")}
+          title={say("admin.endSessionsAsk", { name: nameOf(person) })}
+          what={say("admin.endSessionsWhat")}
+          onConfirm={() => remove(`/v1/admin/users/${id}/sessions`).then(() => refresh(queries, ["users"]))}
+        />
+      </div>
     </Part>
   );
 }

@@ -1,5 +1,8 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 
+import { get } from "../api/http";
+import { keys } from "../api/keys";
 import type { Item } from "../api/route";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -54,7 +57,9 @@ export function UsersPage() {
                 <Link href={`/admin/users/${person.user_id}`}>{nameOf(person)}</Link>
                 {person.email && person.name && <span className="text-quiet"> {visible(person.email)}</span>}
               </td>
-              <td className="text-right">{formatNumber(person.runs)}</td>
+              <td className="text-right">
+                <Link href={`/admin/runs?user=${person.user_id}`}>{formatNumber(person.runs)}</Link>
+              </td>
               <td className="whitespace-nowrap">
                 {person.last_run_at ? <Time at={person.last_run_at} isExact /> : "–"}
               </td>
@@ -73,6 +78,24 @@ export function UsersPage() {
       )}
       <div ref={list.mark} className="h-8" />
     </Sheet>
+  );
+}
+
+/** One person, as the list of users tells of them; null if there is no such user. */
+export function usePerson(id: string | undefined) {
+  return useQuery({
+    queryKey: keys.user(id),
+    queryFn: async ({ signal }) => (await get("/v1/admin/users", { q: id }, signal)).results[0] ?? null,
+    enabled: id !== undefined,
+  });
+}
+
+/** The way to a person, by name where one is known. */
+export function UserLink({ id, name }: { id: string; name: string | null }) {
+  return (
+    <Link href={`/admin/users/${id}`} title={id} className={name ? "" : "font-mono"}>
+      {visible(name ?? id.slice(0, 8))}
+    </Link>
   );
 }
 

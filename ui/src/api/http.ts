@@ -5,6 +5,13 @@ import { ApiError, readError } from "./error";
 import type { Answer, Body, Query, Route } from "./route";
 
 type Content = object | FormData | Blob;
+type Attempt = (
+  method: string,
+  path: string,
+  body: Content | undefined,
+  signal: AbortSignal | undefined,
+  headers: HeadersInit,
+) => Promise<Response>;
 
 /** Send a request with the credential of the session. Throws ApiError for every status but 2xx. */
 export async function send(
@@ -13,6 +20,7 @@ export async function send(
   body?: Content,
   signal?: AbortSignal,
   headers: HeadersInit = {},
+  attempt: Attempt = fetched,
 ) {
   const { userId } = session;
   let response = await attempt(method, path, body, signal, headers);
@@ -22,6 +30,11 @@ export async function send(
   if (response.status === 401 && session.userId === userId) session.expire(); // somebody else may have signed in meanwhile
   if (!response.ok) throw await readError(response);
   return response;
+}
+
+/** Send a form as `send` does; `onProgress` hears how much of it has gone, 0 to 1, which fetch does not tell. */
+export function sendForm(path: string, form: FormData, onProgress: (share: number) => void): Promise<Response> {
+  return send("POST", path, form, undefined, {}, (method, to) => posted(method, to, form, onProgress));
 }
 
 export async function get<Path extends Route<"get">>(
@@ -67,13 +80,7 @@ export function toQuery(query: object = {}): string {
   return pairs.length ? `?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-async function attempt(
-  method: string,
-  path: string,
-  body: Content | undefined,
-  signal: AbortSignal | undefined,
-  headers: HeadersInit,
-) {
+const fetched: Attempt = async (method, path, body, signal, headers) => {
   const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob);
   try {
     return await fetch(path, {
@@ -86,6 +93,24 @@ async function attempt(
     if (signal?.aborted) throw error;
     throw new ApiError(0, "unreachable", String(error), null);
   }
+};
+
+function posted(method: string, path: string, form: FormData, onProgress: (share: number) => void): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, path);
+    for (const [name, value] of Object.entries(session.headers())) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total ? loaded / total : 0);
+    request.onload = () => {
+      const named = ["retry-after", "x-request-id"].flatMap((name): [string, string][] => {
+        const value = request.getResponseHeader(name);
+        return value === null ? [] : [[name, value]];
+      });
+      resolve(new Response(request.responseText || null, { status: request.status, headers: named }));
+    };
+    request.onerror = () => reject(new ApiError(0, "unreachable", path, null));
+    request.send(form);
+  });
 }
 
 async function read<T>(response: Response): Promise<T> {

@@ -20,6 +20,12 @@ export interface paths {
   "/v1/runs/{id}/retry": {
     post: operations["post_retry"];
   };
+  "/v1/runs/{id}/again": {
+    post: operations["post_run_again"];
+  };
+  "/v1/runs/{id}/replay": {
+    post: operations["post_run_replay"];
+  };
   "/v1/runs/{id}/press": {
     post: operations["post_press"];
   };
@@ -29,6 +35,7 @@ export interface paths {
   };
   "/v1/conversations/{id}": {
     get: operations["get_conversation"];
+    delete: operations["delete_conversation"];
     patch: operations["patch_conversation"];
   };
   "/v1/conversations/{id}/clear": {
@@ -36,6 +43,18 @@ export interface paths {
   };
   "/v1/conversations/{id}/messages": {
     get: operations["get_messages"];
+  };
+  "/v1/conversations/{id}/links": {
+    post: operations["post_link"];
+  };
+  "/v1/links": {
+    get: operations["get_links"];
+  };
+  "/v1/links/{id}": {
+    delete: operations["delete_link"];
+  };
+  "/v1/shared": {
+    post: operations["post_shared"];
   };
   "/v1/attachments": {
     post: operations["post_attachment"];
@@ -49,6 +68,9 @@ export interface paths {
   };
   "/v1/actions": {
     get: operations["get_actions"];
+  };
+  "/v1/actions/decide": {
+    post: operations["post_decisions"];
   };
   "/v1/actions/{id}": {
     get: operations["get_action"];
@@ -109,6 +131,9 @@ export interface paths {
     get: operations["get_document"];
     delete: operations["delete_document"];
   };
+  "/v1/knowledge/{id}/text": {
+    get: operations["get_document_text"];
+  };
   "/v1/users": {
     get: operations["get_user"];
     post: operations["post_user"];
@@ -153,6 +178,15 @@ export interface paths {
   };
   "/v1/webhooks/{id}/replay": {
     post: operations["post_replay"];
+  };
+  "/v1/schedules": {
+    get: operations["get_schedules"];
+    post: operations["post_schedule"];
+  };
+  "/v1/schedules/{id}": {
+    get: operations["get_schedule"];
+    delete: operations["delete_schedule"];
+    patch: operations["patch_schedule"];
   };
   "/v1/assistants": {
     get: operations["get_assistants"];
@@ -206,6 +240,10 @@ export interface paths {
   };
   "/v1/admin/users/{id}/roles": {
     put: operations["put_roles"];
+  };
+  "/v1/admin/users/{id}/sessions": {
+    get: operations["get_sessions"];
+    delete: operations["delete_sessions"];
   };
   "/v1/admin/users/{id}/reset": {
     post: operations["post_reset"];
@@ -281,6 +319,12 @@ export interface components {
       user_id: string;
       fingerprint?: string | null;
     };
+    ActionDecisions: {
+      user_id: string;
+      /** @enum {string} */
+      decision: "approve" | "reject";
+      actions: components["schemas"]["ShownAction"][];
+    };
     ActionEdit: {
       user_id: string;
       arguments: {
@@ -314,6 +358,7 @@ export interface components {
     AdminMemory: {
       id: string;
       user_id: string;
+      user_name: string | null;
       level: number;
       period: string;
       tags: string[];
@@ -358,7 +403,9 @@ export interface components {
       attributes: {
         [key: string]: unknown;
       };
+      replaces: string | null;
       action: components["schemas"]["ExecutedAction"] | null;
+      user_name: string | null;
       ms: number | null;
       tokens: number;
       dollars: number | null;
@@ -374,6 +421,7 @@ export interface components {
       email: string | null;
       name: string | null;
       is_admin: boolean;
+      is_blocked: boolean;
       runs: number;
       errors: number;
       dollars: number;
@@ -396,6 +444,7 @@ export interface components {
       name: string;
       scopes: string[];
       user_id: string | null;
+      user_name: string | null;
       prefix: string | null;
       per_minute: number | null;
       /** @enum {string} */
@@ -447,8 +496,10 @@ export interface components {
       id: number;
       at: string;
       actor: string;
+      actor_name: string | null;
       action: string;
       user_id: string | null;
+      user_name: string | null;
       subject: string | null;
       details: {
         [key: string]: unknown;
@@ -505,11 +556,24 @@ export interface components {
       last_agent: string | null;
       last_domain: string | null;
       is_processing: boolean;
+      is_pinned: boolean;
+      is_archived: boolean;
+      is_remembered: boolean;
       created_at: string;
     };
     ConversationChange: {
       mode?: ("auto" | "plan" | "ask") | null;
       title?: string | null;
+      is_pinned?: boolean | null;
+      is_archived?: boolean | null;
+    };
+    ConversationLink: {
+      id: string;
+      conversation_id: string;
+      title: string | null;
+      has_evidence: boolean;
+      created_at: string;
+      expires_at: string;
     };
     ConversationMessage: {
       id: string;
@@ -545,6 +609,9 @@ export interface components {
       /** @enum {string} */
       mode: "auto" | "plan" | "ask";
       is_processing: boolean;
+      is_pinned: boolean;
+      is_archived: boolean;
+      is_remembered: boolean;
       created_at: string;
       updated_at: string;
     };
@@ -558,6 +625,15 @@ export interface components {
     CreatedKey: {
       id: string;
       key: string;
+    };
+    CreatedLink: {
+      id: string;
+      conversation_id: string;
+      title: string | null;
+      has_evidence: boolean;
+      created_at: string;
+      expires_at: string;
+      token: string;
     };
     CreatedWebhook: {
       id: string;
@@ -590,6 +666,13 @@ export interface components {
       results: components["schemas"]["DocumentState"][];
       next: string | null;
     };
+    DocumentPiece: {
+      number: number;
+      heading: string;
+      page: number | null;
+      position: number;
+      text: string;
+    };
     DocumentRemoved: {
       answers: components["schemas"]["AnswerFromDocument"][];
       total: number;
@@ -611,6 +694,10 @@ export interface components {
       created_at: string;
       updated_at: string;
     };
+    DocumentText: {
+      results: components["schemas"]["DocumentPiece"][];
+      next: number | null;
+    };
     DoubtfulAnswer: {
       request_id: string;
       id: string | null;
@@ -621,6 +708,9 @@ export interface components {
     EmbeddingState: {
       model: string;
       waiting: number;
+    };
+    EndedSessions: {
+      ended: number;
     };
     EngineState: {
       name: string;
@@ -646,7 +736,7 @@ export interface components {
       fact: string;
       about: string;
       /** @enum {string} */
-      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question";
+      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question" | "profile";
       /** @enum {string} */
       state: "true" | "uncertain" | "replaced" | "ended" | "corrected" | "wrong" | "unused";
       since: string | null;
@@ -693,14 +783,28 @@ export interface components {
       dollars: number;
     };
     ForgetResult: {
-      id: string;
       logs: number;
       answers: number;
       records: number;
+      facts: number;
       reopened: number;
       repeating: components["schemas"]["RepeatingAnswer"][];
       doubtful: components["schemas"]["DoubtfulAnswer"][];
       doubtful_runs: number;
+      id: string;
+    };
+    ForgottenConversation: {
+      logs: number;
+      answers: number;
+      records: number;
+      facts: number;
+      reopened: number;
+      repeating: components["schemas"]["RepeatingAnswer"][];
+      doubtful: components["schemas"]["DoubtfulAnswer"][];
+      doubtful_runs: number;
+      messages: number;
+      images: number;
+      schedules: number;
     };
     FoundPassage: {
       document_id: string;
@@ -746,6 +850,9 @@ export interface components {
     Json: (null | boolean | number) | string | unknown[] | {
       [key: string]: unknown;
     };
+    LinkList: {
+      results: components["schemas"]["ConversationLink"][];
+    };
     MemoriesAccepted: {
       request_id: string;
       /** @constant */
@@ -769,6 +876,9 @@ export interface components {
       corrected_by: string | null;
       corrects: string | null;
       origins: components["schemas"]["MemoryOrigin"][];
+      metadata: {
+        [key: string]: unknown;
+      } | null;
     };
     MemoryHistory: {
       results: components["schemas"]["MemoryVersion"][];
@@ -830,6 +940,7 @@ export interface components {
       tokens_cached: number;
       images: number;
       ms: number;
+      first_ms: number | null;
       price: number | null;
       error: string | null;
       request_hash: string | null;
@@ -864,10 +975,15 @@ export interface components {
       user_id: string;
       assistant?: string;
       mode?: ("auto" | "plan" | "ask") | null;
+      is_remembered?: boolean;
     };
     NewCorrection: {
       user_id: string;
       memory: string;
+    };
+    NewLink: {
+      days?: number | null;
+      evidence?: boolean;
     };
     NewMemories: {
       user_id: string;
@@ -876,6 +992,9 @@ export interface components {
       conversation?: string | null;
       at?: string | null;
       external_id?: string | null;
+      metadata?: {
+        [key: string]: unknown;
+      } | null;
     };
     NewMessage: {
       /** @enum {string} */
@@ -919,7 +1038,9 @@ export interface components {
       attributes?: {
         [key: string]: string | boolean | number;
       } | null;
+      is_remembered?: boolean;
       marks?: boolean | null;
+      replaces?: string | null;
     };
     NewSecret: {
       secret: string;
@@ -961,6 +1082,9 @@ export interface components {
       last_agent: string | null;
       last_domain: string | null;
       is_processing: boolean;
+      is_pinned: boolean;
+      is_archived: boolean;
+      is_remembered: boolean;
       created_at: string;
       request_id: string | null;
       poll_url: string | null;
@@ -1112,7 +1236,8 @@ export interface components {
       error_code?: string | null;
     };
     RoleChange: {
-      is_admin: boolean;
+      is_admin?: boolean | null;
+      is_blocked?: boolean | null;
     };
     RunAccepted: {
       request_id: string;
@@ -1130,6 +1255,12 @@ export interface components {
     RunPage: {
       results: components["schemas"]["RunSummary"][];
       next: string | null;
+    };
+    RunReplay: {
+      /** @enum {string} */
+      stage?: "analyzer" | "assembler" | "final_responder";
+      model?: string | null;
+      prompt?: string | null;
     };
     RunState: {
       request_id: string;
@@ -1151,6 +1282,7 @@ export interface components {
       memory_reasons: string[];
       sources: components["schemas"]["Source"][];
       used: string[];
+      searched: components["schemas"]["Searched"] | null;
       buttons: components["schemas"]["Button"][];
       attachments: string[];
       steps: components["schemas"]["TaskStepState"][];
@@ -1165,6 +1297,7 @@ export interface components {
       attributes: {
         [key: string]: unknown;
       };
+      replaced: string[];
       is_paused: boolean;
       action: components["schemas"]["ExecutedAction"] | null;
     };
@@ -1192,6 +1325,7 @@ export interface components {
       attributes: {
         [key: string]: unknown;
       };
+      replaces: string | null;
       action: components["schemas"]["ExecutedAction"] | null;
     };
     RunTransition: {
@@ -1201,6 +1335,42 @@ export interface components {
         [key: string]: unknown;
       } | null;
     };
+    Schedule: {
+      id: string;
+      user_id: string;
+      query: string;
+      cron: string;
+      timezone: string;
+      assistant: string;
+      conversation_id: string | null;
+      /** @enum {string} */
+      catch_up: "none" | "last" | "all";
+      next_at: string | null;
+      last_at: string | null;
+      paused_at: string | null;
+      error: string | null;
+      created_at: string;
+    };
+    ScheduleList: {
+      results: components["schemas"]["Schedule"][];
+    };
+    ScheduleRequest: {
+      user_id: string;
+      query: string;
+      cron: string;
+      timezone?: string | null;
+      assistant?: string;
+      conversation_id?: string | null;
+      /** @enum {string} */
+      catch_up?: "none" | "last" | "all";
+    };
+    ScheduleUpdate: {
+      query?: string | null;
+      cron?: string | null;
+      timezone?: string | null;
+      catch_up?: ("none" | "last" | "all") | null;
+      paused?: boolean | null;
+    };
     SearchQuery: {
       user_id: string;
       query: string;
@@ -1209,12 +1379,52 @@ export interface components {
       from?: string | null;
       to?: string | null;
       as_of?: string | null;
+      filters?: {
+        [key: string]: unknown;
+      } | null;
       limit?: number;
       summaries?: boolean;
       facts?: boolean;
     };
+    Searched: {
+      messages: number;
+      confidence: number | null;
+      found: ("yes" | "perhaps" | "no") | null;
+    };
     SecretRotation: {
       hours?: number;
+    };
+    SharedConversation: {
+      title: string | null;
+      assistant: string;
+      assistant_title: string;
+      shared_at: string;
+      expires_at: string;
+      messages: components["schemas"]["SharedMessage"][];
+      next: number | null;
+    };
+    SharedEvidence: {
+      number: number | null;
+      speaker: string | null;
+      said_at: string;
+      text: string;
+    };
+    SharedMessage: {
+      /** @enum {string} */
+      role: "user" | "assistant";
+      content: string;
+      agent: string | null;
+      images: number;
+      evidence: components["schemas"]["SharedEvidence"][];
+      created_at: string;
+    };
+    SharedToken: {
+      token: string;
+      after?: number;
+    };
+    ShownAction: {
+      id: string;
+      fingerprint: string;
     };
     Source: {
       id: string;
@@ -1236,6 +1446,7 @@ export interface components {
     };
     SpendingRow: {
       key: string;
+      user_name: string | null;
       runs: number;
       calls: number;
       tokens_in: number;
@@ -1260,6 +1471,7 @@ export interface components {
     StuckRun: {
       request_id: string;
       user_id: string;
+      user_name: string | null;
       status: string;
       why: string;
       since: string;
@@ -1270,7 +1482,7 @@ export interface components {
       tool: string | null;
       depends_on: number[];
       /** @enum {string} */
-      status: "pending" | "running" | "done" | "failed" | "in_doubt" | "skipped";
+      status: "pending" | "running" | "waiting" | "done" | "failed" | "in_doubt" | "skipped";
       error_code: string | null;
       started_at: string | null;
       ended_at: string | null;
@@ -1353,6 +1565,9 @@ export interface components {
       sources: {
         [key: string]: unknown;
       }[] | null;
+      searched: {
+        [key: string]: unknown;
+      } | null;
       draft_context: string | null;
       final_context_payload: string | null;
       final_answer: string | null;
@@ -1375,6 +1590,7 @@ export interface components {
       completed_at: string | null;
       failed_at: string | null;
       archived_at: string | null;
+      replaced: string[] | null;
       buttons: {
         [key: string]: unknown;
       }[] | null;
@@ -1391,7 +1607,7 @@ export interface components {
       prompt: string | null;
       depends_on: number[];
       /** @enum {string} */
-      status: "pending" | "running" | "done" | "failed" | "in_doubt" | "skipped";
+      status: "pending" | "running" | "waiting" | "done" | "failed" | "in_doubt" | "skipped";
       result: {
         [key: string]: unknown;
       } | null;
@@ -1418,6 +1634,17 @@ export interface components {
     User: {
       user_id: string;
       external_id: string;
+    };
+    UserSession: {
+      id: string;
+      /** @enum {string} */
+      method: "password" | "recovery";
+      created_at: string;
+      refreshed_at: string;
+      expires_at: string;
+    };
+    UserSessionList: {
+      results: components["schemas"]["UserSession"][];
     };
     UserSpending: {
       user_id: string;
@@ -1597,6 +1824,39 @@ export interface operations {
       };
     };
   };
+  post_run_again: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["RunAccepted"];
+        };
+      };
+    };
+  };
+  post_run_replay: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RunReplay"];
+      };
+    };
+    responses: {
+      202: {
+        content: {
+          "application/json": components["schemas"]["RunAccepted"];
+        };
+      };
+    };
+  };
   post_press: {
     parameters: {
       path: {
@@ -1621,6 +1881,7 @@ export interface operations {
       query?: {
         user_id?: string;
         q?: string;
+        archived?: boolean;
         before?: string;
         limit?: number;
       };
@@ -1657,6 +1918,24 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Conversation"];
+        };
+      };
+    };
+  };
+  delete_conversation: {
+    parameters: {
+      query?: {
+        doubtful?: boolean;
+        preview?: boolean;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ForgottenConversation"];
         };
       };
     };
@@ -1712,6 +1991,65 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["MessagePage"];
+        };
+      };
+    };
+  };
+  post_link: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewLink"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedLink"];
+        };
+      };
+    };
+  };
+  get_links: {
+    parameters: {
+      query?: {
+        user_id?: string;
+        conversation_id?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LinkList"];
+        };
+      };
+    };
+  };
+  delete_link: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {
+      };
+    };
+  };
+  post_shared: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["SharedToken"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SharedConversation"];
         };
       };
     };
@@ -1779,6 +2117,20 @@ export interface operations {
         run_id?: string;
         before?: string;
         limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ActionPage"];
+        };
+      };
+    };
+  };
+  post_decisions: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ActionDecisions"];
       };
     };
     responses: {
@@ -2177,6 +2529,25 @@ export interface operations {
       };
     };
   };
+  get_document_text: {
+    parameters: {
+      query?: {
+        user_id?: string;
+        limit?: number;
+        after?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["DocumentText"];
+        };
+      };
+    };
+  };
   get_user: {
     parameters: {
       query: {
@@ -2302,6 +2673,9 @@ export interface operations {
   };
   get_export: {
     parameters: {
+      query?: {
+        format?: "maas" | "aimem" | "memorywire";
+      };
       path: {
         id: string;
       };
@@ -2469,6 +2843,78 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Replayed"];
+        };
+      };
+    };
+  };
+  get_schedules: {
+    parameters: {
+      query?: {
+        user_id?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ScheduleList"];
+        };
+      };
+    };
+  };
+  post_schedule: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ScheduleRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Schedule"];
+        };
+      };
+    };
+  };
+  get_schedule: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Schedule"];
+        };
+      };
+    };
+  };
+  delete_schedule: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {
+      };
+    };
+  };
+  patch_schedule: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ScheduleUpdate"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Schedule"];
         };
       };
     };
@@ -2747,6 +3193,34 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["AdminUser"];
+        };
+      };
+    };
+  };
+  get_sessions: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserSessionList"];
+        };
+      };
+    };
+  };
+  delete_sessions: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["EndedSessions"];
         };
       };
     };

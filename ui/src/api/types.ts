@@ -16,11 +16,14 @@ export type Message = Pick<
   Schemas["ConversationMessage"],
   "id" | "run_id" | "role" | "content" | "agent" | "attachment_ids" | "action_id" | "created_at"
 > & { isRunGone?: boolean };
+export type ConversationSummary = Schemas["ConversationSummary"];
 export type ConversationPage = Schemas["ConversationPage"];
+export type SharedMessage = Schemas["SharedMessage"];
 export type MessagePage = Schemas["MessagePage"];
 export type Memory = Schemas["Memory"];
 export type Fact = Schemas["Fact"];
 export type Webhook = Schemas["Webhook"];
+export type Schedule = Schemas["Schedule"];
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 export type UserEvent = NonNullable<Schemas["NewWebhook"]["events"]>[number];
 export type Verdict = Schemas["FactDecision"]["verdict"];

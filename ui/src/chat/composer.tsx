@@ -1,29 +1,32 @@
-// The text area: it grows, keeps drafts, takes photos, and hands a message over once.
+// The text area: it grows, keeps drafts, takes photos and documents, and hands a message over once.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 
+import { Uploads, useDocuments } from "../parts/documents";
+import { DOCUMENT_ENDINGS, megabytes, PHOTO_TYPES, sortFiles } from "../parts/files";
 import { keep, kept } from "../session/kept";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 
 const MAX_PHOTOS = 10;
-const MAX_BYTES = 64 * 1024; // of a query
-const TYPES = ["image/jpeg", "image/png", "image/webp"];
-const MAX_PHOTO_BYTES = 20 * 1024 * 1024;
+export const MAX_BYTES = 64 * 1024; // of a query
 
 interface Props {
   draft: string; // its name; each conversation has one
   isAnswering: boolean;
-  onSend: (text: string, photos: File[]) => void;
+  onSend: (text: string, photos: File[]) => Promise<boolean>; // whether it was taken; what was not, comes back
   onStop: () => void;
 }
 
 export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
-  const { userId } = useUser();
+  const { userId, config } = useUser();
+  const documents = useDocuments();
+  const limitsId = useId();
   const name = `draft.${draft}`;
   const [text, setText] = useState(() => kept(userId, name) ?? "");
   const [photos, setPhotos] = useState<File[]>([]);
-  const [error, setError] = useState("");
+  const [refused, setRefused] = useState<string[]>([]);
+  const [isOver, setOver] = useState(false); // files are held over it
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
 
@@ -36,22 +39,26 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
     element.style.height = `${Math.min(element.scrollHeight + 2, window.innerHeight * 0.4)}px`;
   }, [text]);
 
-  const isSendable = Boolean(text.trim()) && new Blob([text]).size <= MAX_BYTES;
-
   const submit = () => {
-    if (!isSendable) return;
-    onSend(text, photos);
+    if (!isSendable(text)) return;
+    void onSend(text, photos).then((isTaken) => {
+      if (isTaken) return;
+      setText((typed) => typed || text);
+      setPhotos((chosen) => (chosen.length ? chosen : photos));
+    });
+    keep(userId, name, ""); // now: sending may lead to another page, and this one is gone before its effects
     setText("");
     setPhotos([]);
-    setError("");
+    setRefused([]);
     area.current?.focus();
   };
 
   const add = (files: Iterable<File>) => {
-    const chosen = [...files];
-    const fitting = chosen.filter((file) => TYPES.includes(file.type) && file.size <= MAX_PHOTO_BYTES);
-    setError(fitting.length < chosen.length ? say("chat.tooLarge") : "");
-    setPhotos((before) => [...before, ...fitting].slice(0, MAX_PHOTOS));
+    const sorted = sortFiles(files, config);
+    const all = [...photos, ...sorted.photos];
+    setRefused(all.length > MAX_PHOTOS ? [...sorted.refused, say("file.tooMany", { n: MAX_PHOTOS })] : sorted.refused);
+    setPhotos(all.slice(0, MAX_PHOTOS));
+    if (sorted.documents.length) void documents.add(sorted.documents);
   };
 
   return (
@@ -61,18 +68,30 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
         event.preventDefault();
         submit();
       }}
-      onDragOver={(event) => event.preventDefault()}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={(event) => event.currentTarget.contains(event.relatedTarget as Node | null) || setOver(false)}
       onDrop={(event) => {
         event.preventDefault();
+        setOver(false);
         add(event.dataTransfer.files);
       }}
     >
       <div className="mx-auto flex max-w-[72ch] flex-col gap-2">
-        {error && (
-          <p role="alert" className="text-small text-bad">
-            {error}
-          </p>
+        <p id={limitsId} className={isOver ? "card border-dashed! text-small" : "sr-only"}>
+          {say("file.photos", { n: MAX_PHOTOS, size: megabytes(config.attachment_bytes) })}{" "}
+          {say("file.documents", { size: megabytes(config.knowledge_bytes) })} {say("file.documentsUse")}
+        </p>
+        {refused.length > 0 && (
+          <ul role="alert" className="text-small text-bad">
+            {refused.map((one, index) => (
+              <li key={index}>{one}</li>
+            ))}
+          </ul>
         )}
+        <Uploads uploads={documents.uploads} onClear={documents.clear} />
         {photos.length > 0 && (
           <ul className="flex flex-wrap gap-2">
             {photos.map((photo, index) => (
@@ -94,19 +113,20 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
           <input
             ref={picker}
             type="file"
-            accept={TYPES.join()}
+            accept={[...PHOTO_TYPES, ...DOCUMENT_ENDINGS].join()}
             multiple
             hidden
             onChange={(event) => {
-              add(event.target.files ?? []);
+              add([...(event.target.files ?? [])]);
               event.target.value = "";
             }}
           />
           <button
             type="button"
             className="button px-3!"
-            aria-label={say("chat.photo")}
-            title={say("chat.photo")}
+            aria-label={say("chat.attach")}
+            aria-describedby={limitsId}
+            title={say("chat.attach")}
             onClick={() => picker.current?.click()}
           >
             <svg
@@ -118,9 +138,7 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
               stroke="currentColor"
               strokeWidth="1.5"
             >
-              <rect x="1.5" y="3.5" width="15" height="11" rx="2" />
-              <circle cx="6" cy="7.5" r="1.4" />
-              <path d="m2 13 4-3 3 2 3-3 4 4" />
+              <path d="m15 8.5-6 6a3.5 3.5 0 0 1-5-5l6.5-6.5a2.3 2.3 0 0 1 3.3 3.3l-6.4 6.4a1.1 1.1 0 0 1-1.6-1.6l5.7-5.7" />
             </svg>
           </button>
           <textarea
@@ -156,7 +174,7 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
               {say("chat.stop")}
             </button>
           ) : (
-            <button type="submit" className="button primary" disabled={!isSendable}>
+            <button type="submit" className="button primary" disabled={!isSendable(text)}>
               {say("chat.send")}
             </button>
           )}
@@ -164,4 +182,8 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
       </div>
     </form>
   );
+}
+
+export function isSendable(text: string): boolean {
+  return Boolean(text.trim()) && new Blob([text]).size <= MAX_BYTES;
 }

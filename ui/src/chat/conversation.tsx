@@ -8,11 +8,12 @@ import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import type { Action, Mode, RunPage, RunSummary } from "../api/types";
+import { ErrorNotice } from "../parts/notice";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Composer } from "./composer";
-import { findTarget, isEnded, runOf, useItems, useMessages, useTarget } from "./items";
+import { findTarget, isEnded, lastQuestion, runOf, useItems, useMessages, useTarget } from "./items";
 import { Messages } from "./messages";
 import { type Outgoing, upload, useOutbox } from "./outbox";
 import type { ShowPanel } from "./turns";
@@ -26,17 +27,19 @@ interface Props {
   assistant: string;
   mode: Mode | undefined;
   isNew: boolean; // the server does not know it yet
+  isTemporary: boolean;
   draft: string; // the name of its draft
   onShow: ShowPanel;
   onStart: (text: string) => void;
 }
 
-export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStart }: Props) {
+export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, onShow, onStart }: Props) {
   const { userId, isAdmin } = useUser();
   const queries = useQueryClient();
   const [outbox, waiting] = useOutbox();
   const unsent = useMemo(() => waiting.filter((one) => one.conversationId === id), [waiting, id]);
-  const [uploadError, setUploadError] = useState<string | null>(null);
+  const [uploadError, setUploadError] = useState<unknown>(null);
+  const [progress, setProgress] = useState<number | null>(null); // of photos on their way, 0 to 1
   const [, navigate] = useLocation();
   const target = useTarget();
   const list = useMessages(id, target, !isNew);
@@ -70,16 +73,7 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
     }));
     void refresh(queries, [keys.allConversations()]);
   };
-  const submit = async (text: string, photos: File[]) => {
-    setUploadError(null);
-    let attachmentIds: string[] = [];
-    try {
-      attachmentIds = await upload(userId, photos);
-    } catch (error) {
-      setUploadError(String((error as Error).message));
-      return;
-    }
-    if (outbox.isClosed) return; // signed out while photos were sent
+  const ask = (text: string, attachmentIds: string[], replaces?: string) => {
     const message: Outgoing = {
       key: newUuid(),
       userId,
@@ -89,11 +83,28 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
       text,
       at: new Date().toISOString(),
       attachmentIds,
+      isTemporary,
       isDebugged: isAdmin,
+      replaces,
     };
     onStart(text);
     if (hasLater) toEnd(); // one's own message is always seen
     outbox.enqueue(message, addRun);
+  };
+  const submit = async (text: string, photos: File[]) => {
+    setUploadError(null);
+    let attachmentIds: string[] = [];
+    try {
+      attachmentIds = await upload(userId, photos, setProgress);
+    } catch (error) {
+      setUploadError(error);
+      return false;
+    } finally {
+      setProgress(null);
+    }
+    if (outbox.isClosed) return false; // signed out while photos were sent
+    ask(text, attachmentIds);
+    return true;
   };
   const stop = () => {
     for (const item of unfinished)
@@ -121,19 +132,20 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
         onEarlier={() => hasEarlier && !list.isFetching && void list.fetchNextPage()}
         onLater={() => hasLater && !list.isFetching && void list.fetchPreviousPage()}
         onEnd={hasLater ? toEnd : null}
-        onExample={(text) => void submit(text, [])}
+        onExample={(text) => ask(text, [])}
+        askable={hasLater ? null : lastQuestion(items)}
+        onAgain={({ text, attachmentIds, replaces }) => ask(text, attachmentIds, replaces)}
       />
-      {uploadError && (
-        <p role="alert" className="px-4 text-small text-bad">
-          {uploadError}
-        </p>
+      {progress !== null && (
+        <progress
+          max={1}
+          value={progress}
+          aria-label={say("file.photosSending")}
+          className="mx-auto w-full max-w-[72ch]"
+        />
       )}
-      <Composer
-        draft={draft}
-        isAnswering={unfinished.length > 0}
-        onSend={(text, photos) => void submit(text, photos)}
-        onStop={stop}
-      />
+      <ErrorNotice error={uploadError} />
+      <Composer draft={draft} isAnswering={unfinished.length > 0} onSend={submit} onStop={stop} />
     </>
   );
 }

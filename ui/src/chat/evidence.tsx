@@ -3,11 +3,11 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-
 import { ApiError } from "../api/error";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
 import type { Memory, RawLog, Run, Source } from "../api/types";
+import { useTitleOf } from "../parts/assistants";
 import { Markdown } from "../parts/markdown";
 import { MemoryActions } from "../parts/memory_actions";
 import { Skeleton } from "../parts/notice";
@@ -88,12 +88,13 @@ export function CitedWords({ runId, number }: { runId: string; number: number })
     staleTime: Infinity,
   });
   const { memories, isGone } = useMemories(run?.sources.filter((one) => one.number === number) ?? []);
+  const speakerOf = useSpeakerOf(run?.assistant ?? "");
   if (!run || (!isGone && !memories.length)) return say("app.loading");
   if (isGone) return say("evidence.gone");
   return sameWords(memories).map(([memory]) => (
     <span key={memory!.id} className="block">
       <span className="block text-quiet">
-        {speakerOf(memory!, run.assistant)}, <Time at={memory!.occurred_at} />
+        {speakerOf(memory!)}, <Time at={memory!.occurred_at} />
       </span>
       {visible(memory!.memory).slice(0, SHOWN_CHARS)}
       {memory!.memory.length > SHOWN_CHARS && "…"}
@@ -130,6 +131,7 @@ function sameWords(memories: Memory[]): Memory[][] {
 }
 
 function Memories({ same, number, assistant }: { same: Memory[]; number: number | null; assistant: string }) {
+  const speakerOf = useSpeakerOf(assistant);
   const [isGone, setGone] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const memory = same[0]!;
@@ -141,7 +143,7 @@ function Memories({ same, number, assistant }: { same: Memory[]; number: number 
         {same.map((one, at) => (
           <span key={one.id}>
             {at > 0 && " · "}
-            {speakerOf(one, assistant)}, <Time at={one.occurred_at} />
+            {speakerOf(one)}, <Time at={one.occurred_at} />
           </span>
         ))}
         {memory.corrected_by && <b className="text-warn"> · {say("evidence.corrected")}</b>}
@@ -160,10 +162,13 @@ function Memories({ same, number, assistant }: { same: Memory[]; number: number 
   );
 }
 
-function speakerOf({ speaker, kind }: Memory, assistant: string): string {
-  if (speaker === "user") return say("evidence.you");
-  if (speaker === "assistant") return assistant;
-  return speaker ?? say(kind === "summary" ? "admin.summary" : "evidence.you");
+function useSpeakerOf(assistant: string): (memory: Memory) => string {
+  const titleOf = useTitleOf();
+  return ({ speaker, kind }) => {
+    if (speaker === "user") return say("evidence.you");
+    if (speaker === "assistant") return titleOf(assistant);
+    return speaker ?? say(kind === "summary" ? "admin.summary" : "evidence.you");
+  };
 }
 
 /** The messages that a memory was made of, each leading to its place in a conversation. */

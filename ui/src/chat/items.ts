@@ -97,6 +97,26 @@ function inTurns(messages: Message[]): Message[] {
     );
 }
 
+/** The runs that others take the place of; what has failed replaces nothing. */
+function replacedRuns(runs: RunSummary[], outbox: Outgoing[]): Set<string> {
+  const before = new Map(runs.map((run) => [run.request_id, run.replaces]));
+  const found = new Set<string>();
+  const begin = [
+    ...runs.filter((run) => run.status !== "FAILED").map((run) => run.replaces),
+    ...outbox.filter((one) => !one.error).map((one) => one.replaces),
+  ];
+  for (const one of begin) for (let id = one; id && !found.has(id); id = before.get(id)) found.add(id);
+  return found;
+}
+
+/** The run of the last question, if it can be asked again: everything is answered, and nothing was done since. */
+export function lastQuestion(items: Item[]): string | null {
+  if (items.some((item) => item.kind === "outgoing" || (item.kind === "run" && !isEnded(item.run)))) return null;
+  const last = items.findLast((item) => item.kind === "message" && item.message.role === "user");
+  if (last?.kind !== "message" || last.message.action_id || last.message.isRunGone) return null;
+  return last.message.run_id;
+}
+
 /** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
 export function useItems(
   newestFirst: Message[],
@@ -111,8 +131,10 @@ export function useItems(
       if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
   }, [newestFirst, runs]);
   return useMemo(() => {
+    const replaced = replacedRuns(runs, outbox);
     const messages = unique(newestFirst, (message) => message.id)
       .filter((one) => one.role === "user" || one.role === "assistant")
+      .filter((one) => one.run_id === null || !replaced.has(one.run_id))
       .reverse();
     const answered = new Set(messages.filter((one) => one.role === "assistant").map((one) => one.run_id));
     const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
@@ -122,6 +144,7 @@ export function useItems(
         (run) =>
           (run.conversation_id ?? conversationId) === conversationId &&
           !answered.has(run.request_id) &&
+          !replaced.has(run.request_id) &&
           run.kind !== "archive",
       )
       .filter(
@@ -180,6 +203,7 @@ export function runOf(message: Outgoing, runId: string): RunSummary {
     memory: "ok",
     created_at: message.at,
     completed_at: null,
+    replaces: message.replaces ?? null,
     action: null,
   };
 }

@@ -4,14 +4,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { Link } from "wouter";
 
-import type { Action } from "../api/types";
+import type { Action, Run } from "../api/types";
 import { Skeleton } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { ExecutedAction } from "./executed_action";
 import type { Item } from "./items";
 import { useOutbox } from "./outbox";
-import { AssistantMessage, LiveTurn, type ShowPanel, UserMessage } from "./turns";
+import { type AskedAgain, EarlierAnswer, Question, UserMessage } from "./question";
+import { AssistantMessage, LiveTurn, type ShowPanel } from "./turns";
 
 const END_PX = 80; // as near to the end as this, the view follows
 const MORE_PX = 400; // as near to an end of what is loaded as this, more is loaded
@@ -30,6 +31,8 @@ interface Props {
   onEnd: (() => void) | null; // null: the end is here
   onShow: ShowPanel;
   onExample: (text: string) => void;
+  askable: string | null; // the run whose question can be asked again
+  onAgain: (question: AskedAgain) => void;
 }
 
 export function Messages({
@@ -46,9 +49,12 @@ export function Messages({
   onEnd,
   onShow,
   onExample,
+  askable,
+  onAgain,
 }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
+  const [versions, setVersions] = useState<Record<string, string | null>>({}); // that are shown, by the newest of each
   const follows = useRef(true); // the end, until one scrolls up
   const lastTop = useRef(0);
   const hadLater = useRef(hasLater); // what is loaded is read on from where one is; only what is new is followed
@@ -136,7 +142,16 @@ export function Messages({
               className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark ring-8 ring-mark" : ""}`}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Row item={items[index]!} assistant={assistant} actionsOf={actionsOf} onShow={onShow} />
+              <Row
+                item={items[index]!}
+                assistant={assistant}
+                actionsOf={actionsOf}
+                onShow={onShow}
+                askable={askable}
+                onAgain={onAgain}
+                versions={versions}
+                onVersion={(newest, shown) => setVersions((before) => ({ ...before, [newest]: shown }))}
+              />
             </div>
           ))}
         </div>
@@ -164,11 +179,19 @@ function Row({
   assistant,
   actionsOf,
   onShow,
+  askable,
+  onAgain,
+  versions,
+  onVersion,
 }: {
   item: Item;
   assistant: string;
   actionsOf: Map<string, Action[]>;
   onShow: ShowPanel;
+  askable: string | null;
+  onAgain: (question: AskedAgain) => void;
+  versions: Record<string, string | null>;
+  onVersion: (newest: string, shown: string | null) => void;
 }) {
   const { userId } = useUser();
   const [outbox] = useOutbox();
@@ -190,6 +213,10 @@ function Row({
       </>
     );
   }
+  const runId = (item.kind === "run" ? item.run.request_id : item.message.run_id) ?? "";
+  const shown = versions[runId] ?? null;
+  if (shown && (item.kind === "run" || item.message.role === "assistant"))
+    return <EarlierAnswer runId={shown} assistant={assistant} onShow={onShow} />;
   if (item.kind === "run") {
     return (
       <LiveTurn
@@ -203,16 +230,29 @@ function Row({
   }
   const { message } = item;
   if (message.role === "user" && message.action_id) return <ExecutedAction id={message.action_id} userId={userId} />;
+  const isAskable = runId !== "" && askable === runId;
   if (message.role === "user")
-    return <UserMessage text={message.content} at={message.created_at} images={message.attachment_ids} />;
+    return (
+      <Question
+        message={message}
+        shown={shown}
+        onShown={(version) => onVersion(runId, version)}
+        onAgain={isAskable ? onAgain : null}
+      />
+    );
   return (
     <AssistantMessage
       message={message}
       assistant={assistant}
-      actions={actionsOf.get(message.run_id ?? "") ?? []}
+      actions={actionsOf.get(runId) ?? []}
       onShow={onShow}
+      onAgain={isAskable ? (run) => onAgain(sameQuestion(run)) : undefined}
     />
   );
+}
+
+function sameQuestion(run: Run): AskedAgain {
+  return { text: run.query, attachmentIds: run.attachment_ids, replaces: run.request_id };
 }
 
 function Welcome({ onExample }: { onExample: (text: string) => void }) {
@@ -221,7 +261,12 @@ function Welcome({ onExample }: { onExample: (text: string) => void }) {
       <h2 className="text-title font-semibold">{say("chat.empty")}</h2>
       <p className="text-quiet">{say("chat.what")}</p>
       {(["chat.example1", "chat.example2", "chat.example3"] as const).map((key) => (
-        <button key={key} type="button" className="button text-left!" onClick={() => onExample(say(key))}>
+        <button
+          key={key}
+          type="button"
+          className="button justify-start! text-left!"
+          onClick={() => onExample(say(key))}
+        >
           {say(key)}
         </button>
       ))}

@@ -7,7 +7,7 @@ function nameOf(role: string): string {
   return sayOr(`stage.${stage}`, role);
 }
 
-/** What was not as usual: who did it instead of the model, and how far memory was searched. */
+/** What memory was searched for, and what was not as usual: who did it instead of the model, how far the search went. */
 export function Notes({ run }: { run: Run }) {
   const stages = run.degraded.filter((one) => one !== "language").map(nameOf);
   const warnings = [
@@ -17,8 +17,14 @@ export function Notes({ run }: { run: Run }) {
     run.degraded.includes("language") && say("chat.otherLanguage"),
   ].filter(Boolean);
   const ofMemory = run.memory_reasons.map((reason) => sayOr(`chat.memory.${reason}`, reason));
+  const { searched } = run;
   return (
     <>
+      {searched?.found && (
+        <p className="mt-1 text-small text-quiet">
+          {searched.messages ? say(`searched.${searched.found}`, { n: searched.messages }) : say("searched.empty")}
+        </p>
+      )}
       {warnings.length > 0 && <p className="mt-1 text-small text-warn">{warnings.join(" ")}</p>}
       {ofMemory.length > 0 && (
         <p className={`mt-1 text-small ${run.memory === "unavailable" ? "text-warn" : "text-quiet"}`}>

@@ -3,8 +3,9 @@
 import { useSyncExternalStore } from "react";
 
 import { ApiError } from "../api/error";
-import { post, send } from "../api/http";
+import { post, sendForm } from "../api/http";
 import type { Attachment, Mode } from "../api/types";
+import { errorText } from "../parts/notice";
 import { waitForServer } from "../session/connection";
 import { keep, keptList } from "../session/kept";
 import { session, useUser } from "../session/session";
@@ -18,7 +19,9 @@ export interface Outgoing {
   text: string;
   at: string;
   attachmentIds: string[];
+  isTemporary: boolean;
   isDebugged: boolean;
+  replaces?: string | undefined; // the run whose question it asks again
   error?: string;
 }
 
@@ -88,7 +91,9 @@ export class Outbox {
           else if (error.status === 429) await sleep((error.retryAfterS ?? 2) * 1000, signal);
           else if (error.status === 401) return;
           else
-            this.store(this.messages.map((one) => (one.key === message.key ? { ...one, error: error.message } : one)));
+            this.store(
+              this.messages.map((one) => (one.key === message.key ? { ...one, error: errorText(error) } : one)),
+            );
         }
       }
     } finally {
@@ -118,14 +123,15 @@ export function useOutbox(): [Outbox, Outgoing[]] {
   return [outbox, useSyncExternalStore(outbox.subscribe, outbox.get)];
 }
 
-/** Upload photos; a message is put into the outbox with their ids. */
-export async function upload(userId: string, photos: File[]): Promise<string[]> {
+/** Upload photos; a message is put into the outbox with their ids. `onProgress` hears how much has gone, 0 to 1. */
+export async function upload(userId: string, photos: File[], onProgress: (share: number) => void): Promise<string[]> {
   const ids: string[] = [];
   for (const photo of photos) {
     const form = new FormData();
     form.append("user_id", userId);
     form.append("file", photo);
-    const made: Attachment = await (await send("POST", "/v1/attachments", form)).json();
+    const onShare = (share: number) => onProgress((ids.length + share) / photos.length);
+    const made: Attachment = await (await sendForm("/v1/attachments", form, onShare)).json();
     ids.push(made.id);
   }
   return ids;
@@ -141,6 +147,8 @@ function submit(message: Outgoing) {
       conversation_id: message.conversationId,
       attachment_ids: message.attachmentIds,
       marks: true,
+      is_remembered: !message.isTemporary,
+      ...(message.replaces ? { replaces: message.replaces } : {}),
       ...(message.mode ? { mode: message.mode } : {}),
       ...(message.isDebugged ? { metadata: { debugLayers: true } } : {}),
     },

@@ -12,27 +12,31 @@ import { say } from "../texts";
 const MAX_CHARS = 200;
 
 export function Title({ id, title }: { id: string; title: string }) {
+  const [isOpen, setOpen] = useState(false);
+  if (isOpen) return <TitleForm id={id} title={title} onDone={() => setOpen(false)} />;
+  return (
+    <button
+      type="button"
+      className="quiet-button max-w-full truncate"
+      title={say("chat.rename")}
+      onClick={() => setOpen(true)}
+    >
+      {visible(title)}
+    </button>
+  );
+}
+
+/** The field of a title; what is no other title is not saved. */
+export function TitleForm({ id, title, onDone }: { id: string; title: string; onDone: () => void }) {
   const queries = useQueryClient();
-  const [text, setText] = useState<string | null>(null); // null: it is not being changed
+  const [text, setText] = useState(title);
   const rename = useMutation({
     mutationFn: (next: string) => patch(`/v1/conversations/${id}`, { title: next }),
     onSuccess: async () => {
       await refresh(queries, ["conversations"]);
-      setText(null);
+      onDone();
     },
   });
-  if (text === null) {
-    return (
-      <button
-        type="button"
-        className="quiet-button max-w-full truncate"
-        title={say("chat.rename")}
-        onClick={() => setText(title)}
-      >
-        {visible(title)}
-      </button>
-    );
-  }
   const next = text.trim();
   return (
     <form
@@ -40,7 +44,7 @@ export function Title({ id, title }: { id: string; title: string }) {
       onSubmit={(event) => {
         event.preventDefault();
         if (next && next !== title) rename.mutate(next);
-        else setText(null);
+        else onDone();
       }}
     >
       <input
@@ -50,7 +54,7 @@ export function Title({ id, title }: { id: string; title: string }) {
         maxLength={MAX_CHARS}
         autoFocus
         onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => event.key === "Escape" && setText(null)}
+        onKeyDown={(event) => event.key === "Escape" && onDone()}
       />
       <button type="submit" className="button small" disabled={rename.isPending}>
         {say("app.save")}

@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
 import type { ModelCall, Run, StageSpan, ToolExecution, Trace as TraceData } from "../api/types";
+import { CopyButton } from "../parts/copy_button";
 import { download } from "../parts/download";
 import { formatMs } from "../parts/measured";
 import { ErrorNotice, Skeleton } from "../parts/notice";
@@ -37,11 +38,17 @@ export function Trace({ run }: { run: Run }) {
     <div className="flex flex-col gap-6">
       {run.user_id !== userId && <p className="text-small text-quiet">{say("trace.audited")}</p>}
       <Totals trace={data} />
+      {spansOf(data) !== null && (
+        <p className="flex flex-wrap items-baseline gap-x-3 text-small">
+          <span className="text-quiet">{say("trace.spans")}</span> <code>{spansOf(data)}</code>
+          <CopyButton text={spansOf(data)!} />
+        </p>
+      )}
       <Stages nodes={stageNodes(data)} memories={data.memories} />
       {earlier.length > 0 && (
         <Fold title={say("trace.earlier", { n: earlier.length })}>
-          {earlier.map((call, index) => (
-            <Call key={index} node={{ call, prompt: null, tools: [] }} />
+          {earlier.map((node, index) => (
+            <Call key={index} node={node} />
           ))}
         </Fold>
       )}
@@ -80,10 +87,17 @@ export function Trace({ run }: { run: Run }) {
   );
 }
 
+/** The id of the trace at OpenTelemetry that the client began, where spans are exported. */
+function spansOf({ run }: TraceData): string | null {
+  const parent = run.metadata?.traceparent;
+  return typeof parent === "string" ? (parent.split("-")[1] ?? null) : null;
+}
+
 function Totals({ trace }: { trace: TraceData }) {
   const totals = totalsOf(trace);
   const figures = [
     [say("trace.tokens"), `${formatNumber(totals.tokensIn)} → ${formatNumber(totals.tokensOut)}`],
+    ...(totals.tokensCached ? [[say("trace.fromCache"), formatNumber(totals.tokensCached)]] : []),
     [
       say("trace.price"),
       formatDollars(totals.price / MILLION) +
@@ -128,7 +142,7 @@ function Stages({ nodes, memories = [] }: { nodes: StageNode[]; memories?: Trace
                 ))}
               </div>
             )}
-            {node.stage.stage === "draft_builder" && memories.length > 0 && (
+            {node.stage.stage === "assembler" && memories.length > 0 && (
               <div className="ml-4 border-l border-line pl-3">
                 <Fold title={say("trace.search", { n: memories.length })}>
                   <ol>
@@ -181,17 +195,23 @@ function Call({ node: { call, prompt, tools } }: { node: CallNode }) {
             {visible(`${call.provider}:${call.model}`)}
             <span className="tabular text-quiet">
               {" · "}
-              {formatNumber(call.tokens_in)} → {formatNumber(call.tokens_out)}
+              {formatNumber(call.tokens_in)}
+              {call.tokens_cached > 0 && ` (${say("trace.cached", { n: call.tokens_cached })})`} →{" "}
+              {formatNumber(call.tokens_out)}
               {" · "}
               {call.price === null ? "–" : formatDollars(call.price / MILLION)}
               {" · "}
               {formatMs(call.ms)}
+              {call.first_ms !== null && ` · ${say("trace.firstWords", { time: formatMs(call.first_ms) })}`}
             </span>
             {call.error && <span className="text-bad"> {visible(call.error)}</span>}
           </>
         }
       >
         <p className="text-quiet">{summaryOf(call)}</p>
+        {call.request_hash && (
+          <p className="text-quiet">{say("trace.notStored", { hash: call.request_hash.slice(0, 12) })}</p>
+        )}
         {prompt !== null && (
           <Fold title={say("trace.prompt", { role: call.role_name, version: call.prompt_version ?? 0 })}>
             <Code value={prompt} />
@@ -234,7 +254,6 @@ function Tool({ tool }: { tool: ToolExecution }) {
 function summaryOf(call: ModelCall): string {
   const parts = [`${call.role_name} ${call.prompt_version ?? 0}`, call.finish];
   if (call.attempts > 1) parts.push(say("trace.attempts", { n: call.attempts }));
-  if (call.tokens_cached) parts.push(say("trace.cached", { n: call.tokens_cached }));
   return visible(parts.join(" · "));
 }
 

@@ -17,6 +17,7 @@ export interface StageNode {
 
 export interface TraceTotals {
   tokensIn: number;
+  tokensCached: number; // those of tokensIn that providers had cached
   tokensOut: number;
   price: number; // micro-dollars, of the calls that have a price
   unpriced: number;
@@ -27,8 +28,6 @@ export interface TraceTotals {
 /** The stages of the present try. */
 export function stageNodes({ stages, calls, tools, prompts, run }: Trace): StageNode[] {
   const asked = new Set<ToolExecution>();
-  const promptOf = ({ role_name, prompt_version }: ModelCall) =>
-    prompts.find((one) => one.role === role_name && one.version === prompt_version)?.text ?? null;
   const nodes = stages.map((stage): StageNode => {
     const own = calls.filter((call) => call.stage === stage.stage && call.try === run.try);
     return {
@@ -43,7 +42,7 @@ export function stageNodes({ stages, calls, tools, prompts, run }: Trace): Stage
         const ids = new Set(askedBy(call));
         const found = tools.filter((tool) => tool.try === run.try && ids.has(tool.call_id) && !asked.has(tool));
         for (const tool of found) asked.add(tool);
-        return { call, prompt: promptOf(call), tools: found };
+        return { call, prompt: promptOf(prompts, call), tools: found };
       }),
       tools: [],
     };
@@ -55,8 +54,14 @@ export function stageNodes({ stages, calls, tools, prompts, run }: Trace): Stage
 }
 
 /** The calls of earlier tries, which an operator or a user has begun anew. */
-export function earlierCalls({ calls, run }: Trace): ModelCall[] {
-  return calls.filter((call) => call.try !== run.try);
+export function earlierCalls({ calls, prompts, run }: Trace): CallNode[] {
+  return calls
+    .filter((call) => call.try !== run.try)
+    .map((call) => ({ call, prompt: promptOf(prompts, call), tools: [] }));
+}
+
+function promptOf(prompts: Trace["prompts"], { role_name, prompt_version }: ModelCall): string | null {
+  return prompts.find((one) => one.role === role_name && one.version === prompt_version)?.text ?? null;
 }
 
 /** Sums over all tries, and the times of the present one. */
@@ -66,6 +71,7 @@ export function totalsOf({ costs, took, history }: Trace): TraceTotals {
   const sum = (of: (cost: Trace["costs"][number]) => number) => costs.reduce((all, cost) => all + of(cost), 0);
   return {
     tokensIn: sum((cost) => cost.tokens_in),
+    tokensCached: sum((cost) => cost.tokens_cached),
     tokensOut: sum((cost) => cost.tokens_out),
     price: sum((cost) => cost.price),
     unpriced: sum((cost) => cost.unpriced),

@@ -2,21 +2,22 @@
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent } from "react";
-
 import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { type ToolCall, useRun } from "../api/run";
 import type { Action, Button, Message, Run, TaskStep } from "../api/types";
+import { useTitleOf } from "../parts/assistants";
 import { CopyButton } from "../parts/copy_button";
 import { Image } from "../parts/image";
 import { Markdown } from "../parts/markdown";
-import { ErrorNotice } from "../parts/notice";
+import { ErrorNotice, Failure, failureText } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { say, sayOr } from "../texts";
 import { ActionCard } from "./action_card";
+import { DecideAll } from "./decide_all";
 import { CitedWords } from "./evidence";
 import { Notes } from "./notes";
 import { notifyOfAnswer } from "./notification";
@@ -40,56 +41,32 @@ export function useRunState(runId: string | null, isPolled = false) {
   });
 }
 
-export function UserMessage({
-  text,
-  at,
-  images,
-  note,
-  who = say("chat.you"),
-}: {
-  text: string;
-  at: string | null;
-  images: string[];
-  note?: string;
-  who?: string; // has written it
-}) {
-  return (
-    <article className="ml-auto max-w-[85%] rounded bg-raised px-4 py-3">
-      <p className="text-small text-quiet">
-        {who}
-        {at && (
-          <>
-            , <Time at={at} />
-          </>
-        )}
-      </p>
-      <p className="whitespace-pre-wrap">{visible(text)}</p>
-      <Images ids={images} label="chat.photoOf" />
-      {note && (
-        <p role="status" className="text-small text-warn">
-          {note}
-        </p>
-      )}
-    </article>
-  );
-}
-
 export function AssistantMessage({
   message,
   assistant,
   actions,
   onShow,
+  onAgain,
 }: {
   message: Message;
   assistant: string;
   actions: Action[];
   onShow: ShowPanel;
+  onAgain?: ((run: Run) => void) | undefined; // asks for another answer
 }) {
   const run = useRunState(message.isRunGone ? null : message.run_id);
+  const titleOf = useTitleOf();
   const text = withoutImages(message.content, message.attachment_ids);
   return (
     <article className="group" id={message.run_id ? `run-${message.run_id}` : undefined}>
-      <Footer run={run.data} name={message.agent ?? assistant} at={message.created_at} text={text} onShow={onShow} />
+      <Footer
+        run={run.data}
+        name={titleOf(assistant, message.agent)}
+        at={message.created_at}
+        text={text}
+        onShow={onShow}
+        onAgain={onAgain}
+      />
       <Answer text={text} runId={message.run_id} onShow={onShow} />
       <Images ids={message.attachment_ids} label="chat.image" />
       {run.data && <Notes run={run.data} />}
@@ -115,6 +92,7 @@ export function LiveTurn({
 }) {
   const { userId } = useUser();
   const live = useRun(runId);
+  const titleOf = useTitleOf();
   const queries = useQueryClient();
   const run = useRunState(live.isOver && (isTask || live.error) ? runId : null); // an answer comes with the messages
   const retry = useMutation({
@@ -137,13 +115,13 @@ export function LiveTurn({
       {live.isOver && run.data ? (
         <Footer
           run={run.data}
-          name={assistant}
+          name={titleOf(assistant)}
           at={run.data.timings.completed_at ?? run.data.timings.failed_at ?? run.data.timings.created_at ?? ""}
           text={text}
           onShow={onShow}
         />
       ) : (
-        <p className="text-small text-quiet">{assistant}</p>
+        <p className="text-small text-quiet">{titleOf(assistant)}</p>
       )}
       {text && <Answer text={text} runId={runId} onShow={onShow} />}
       <Images ids={live.images} label="chat.image" />
@@ -161,9 +139,7 @@ export function LiveTurn({
           {live.error.code === "cancelled" ? (
             <p className="text-quiet">{say("chat.cancelled")}</p>
           ) : (
-            <p role="alert" className="text-bad">
-              {say("chat.failed", { cause: visible(live.error.message ?? live.error.code) })}
-            </p>
+            <Failure code={live.error.code} message={live.error.message} />
           )}
           {run.data && live.error.code !== "cancelled" && <FailedStage run={run.data} />}
           <button type="button" className="button small" disabled={retry.isPending} onClick={() => retry.mutate()}>
@@ -197,12 +173,14 @@ function Footer({
   at,
   text,
   onShow,
+  onAgain,
 }: {
   run: Run | undefined;
   name: string;
   at: string;
   text: string;
   onShow: ShowPanel;
+  onAgain?: ((run: Run) => void) | undefined;
 }) {
   const { isAdmin } = useUser();
   const seconds = run ? secondsOf(run) : null;
@@ -237,6 +215,11 @@ function Footer({
             </button>
           )}
           {text && <CopyButton text={text} />}
+          {onAgain && (
+            <button type="button" className="quiet-button" onClick={() => onAgain(run)}>
+              {say("chat.again")}
+            </button>
+          )}
         </span>
       )}
     </div>
@@ -284,7 +267,7 @@ function Steps({ steps }: { steps: TaskStep[] }) {
       {steps.map((step) => (
         <li key={step.number}>
           {step.number}. {visible(step.title)}: {say(`step.${step.status}`)}
-          {step.error_code && ` (${step.error_code})`}
+          {step.error_code && `. ${failureText(step.error_code)}`}
         </li>
       ))}
     </ol>
@@ -298,6 +281,7 @@ function Actions({ actions }: { actions: Action[] }) {
       {actions.map((action) => (
         <ActionCard key={action.id} action={action} />
       ))}
+      <DecideAll actions={actions} />
     </div>
   );
 }
@@ -328,7 +312,7 @@ function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
   );
 }
 
-function Images({ ids, label }: { ids: string[]; label: "chat.photoOf" | "chat.image" }) {
+export function Images({ ids, label }: { ids: string[]; label: "chat.photoOf" | "chat.image" }) {
   if (!ids.length) return null;
   return (
     <div className="mt-2 flex flex-wrap gap-2">

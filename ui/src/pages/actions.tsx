@@ -2,15 +2,16 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-
 import { get } from "../api/http";
 import { keys } from "../api/keys";
 import { ActionCard } from "../chat/action_card";
+import { useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
+import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
 import { useUser } from "../session/session";
-import { say } from "../texts";
+import { formatNumber, say } from "../texts";
 
 const PAGE = 50;
 const COUNTED = 100; // more are shown as 100+
@@ -18,6 +19,8 @@ const REFRESH_MS = 60_000; // what expires sends no event
 
 export function ActionsPage() {
   const { userId } = useUser();
+  useTitle(say("action.inbox"));
+  const titleOf = useTitleOf();
   const list = useMore("actions", "/v1/actions", { user_id: userId, status: "pending", limit: PAGE });
   const actions = unique(list.items, (one) => one.id);
   return (
@@ -30,7 +33,8 @@ export function ActionsPage() {
         {actions.map((action) => (
           <div key={action.id} className="flex flex-col gap-1">
             <p className="text-small text-quiet">
-              {action.assistant} · <Time at={action.created_at} /> ·{" "}
+              {action.assistant && `${titleOf(action.assistant)} · `}
+              <Time at={action.created_at} /> ·{" "}
               <Link
                 href={
                   action.conversation_id
@@ -51,7 +55,7 @@ export function ActionsPage() {
 }
 
 /** The way to what waits, with its number; nothing while nothing waits. */
-export function WaitingBadge({ className }: { className: string }) {
+export function WaitingBadge({ className, isShort = false }: { className: string; isShort?: boolean }) {
   const { userId } = useUser();
   const { data } = useQuery({
     queryKey: keys.waitingActions(userId),
@@ -59,10 +63,10 @@ export function WaitingBadge({ className }: { className: string }) {
     refetchInterval: REFRESH_MS,
   });
   if (!data?.results.length) return null;
+  const text = say("action.waiting", { n: data.results.length }) + (data.next ? "+" : "");
   return (
-    <Link href="/actions" className={className}>
-      {say("action.waiting", { n: data.results.length })}
-      {data.next && "+"}
+    <Link href="/actions" className={className} aria-label={text} title={text}>
+      {isShort ? `✋ ${formatNumber(data.results.length)}${data.next ? "+" : ""}` : text}
     </Link>
   );
 }

@@ -11,13 +11,16 @@ import { refresh } from "../api/refresh";
 import { useLayers } from "../api/run";
 import type { Mode } from "../api/types";
 import { Conversation } from "../chat/conversation";
+import { ConversationMenu } from "../chat/conversation_menu";
 import { Evidence } from "../chat/evidence";
 import { Logs } from "../chat/logs";
 import { useOutbox } from "../chat/outbox";
 import { Title } from "../chat/title";
 import { Trace } from "../chat/trace";
 import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
+import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Boundary } from "../parts/boundary";
+import { Header } from "../parts/header";
 import { Empty, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
 import { newUuid } from "../parts/uuid";
@@ -38,6 +41,7 @@ interface Begun {
   of: string; // the person's id
   isNew: string;
   assistant: string;
+  isTemporary: boolean;
 }
 
 export function ChatPage() {
@@ -49,9 +53,11 @@ function Chat({ id }: { id: string | null }) {
   const [, navigate] = useLocation();
   const queries = useQueryClient();
   const wanted = new URLSearchParams(useSearch()).get("assistant");
+  const titleOf = useTitleOf();
   const [newId] = useState(() => newUuid());
   const [assistant, setAssistant] = useState(wanted ?? FIRST_ASSISTANT);
   const [mode, setMode] = useState<Mode | null>(null);
+  const [wantsTemporary, setWantsTemporary] = useState(false);
   const [shown, setShown] = useState<Shown | null>(null);
   const { userId } = useUser();
   const [outbox, waiting] = useOutbox();
@@ -63,11 +69,13 @@ function Chat({ id }: { id: string | null }) {
     queryFn: ({ signal }) => get(`/v1/conversations/${id}`, {}, signal),
     enabled: !isNew,
   });
+  const isTemporary = conversation.data ? !conversation.data.is_remembered : (begun?.isTemporary ?? wantsTemporary);
   useEffect(() => setAssistant(wanted ?? FIRST_ASSISTANT), [wanted]);
 
   const show: ShowPanel = useCallback((runId, panel, mark) => setShown({ runId, panel, mark: mark ?? null }), []);
   const start = () => {
-    if (id === null) navigate(`/c/${newId}`, { state: { of: userId, isNew: newId, assistant } satisfies Begun });
+    const state: Begun = { of: userId, isNew: newId, assistant, isTemporary };
+    if (id === null) navigate(`/c/${newId}`, { state });
   };
   const changeMode = async (next: Mode) => {
     setMode(next);
@@ -89,36 +97,66 @@ function Chat({ id }: { id: string | null }) {
     );
   }
   const name = conversation.data?.assistant ?? begun?.assistant ?? assistant;
+  const currentMode = mode ?? conversation.data?.mode ?? "auto";
   return (
     <div className="flex h-full min-h-0">
       <section className="flex min-w-0 flex-1 flex-col">
-        <header className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
-          {id === null ? <AssistantPicker value={assistant} onChange={setAssistant} /> : <b>{name}</b>}
-          <h1 className="min-w-0 flex-1 truncate text-small text-quiet">
+        <Header>
+          {id === null ? (
+            <AssistantPicker value={assistant} onChange={setAssistant} />
+          ) : (
+            <b className="min-w-0 truncate">{titleOf(name)}</b>
+          )}
+          <h1 className={`min-w-0 flex-1 truncate text-small text-quiet ${id === null ? "max-sm:sr-only" : ""}`}>
             {id !== null && conversation.data ? (
               <Title id={id} title={conversation.data.title ?? say("nav.untitled")} />
             ) : (
               id === null && say("nav.new")
             )}
           </h1>
-          <select
-            className="min-h-0! py-1! text-small"
-            aria-label={say("chat.mode")}
-            value={mode ?? conversation.data?.mode ?? "auto"}
-            onChange={(event) => void changeMode(event.target.value as Mode)}
-          >
-            {MODES.map((one) => (
-              <option key={one} value={one}>
-                {say(`chat.mode.${one}`)}
-              </option>
-            ))}
-          </select>
-        </header>
+          <ModePicker value={currentMode} onChange={changeMode} className="max-sm:hidden" />
+          {conversation.data && !isNew && (
+            <ConversationMenu
+              {...conversation.data}
+              more={MODES.map((one) => ({
+                label: `${one === currentMode ? "✓ " : ""}${say(`chat.mode.${one}`)}`,
+                run: () => void changeMode(one),
+              }))}
+            />
+          )}
+        </Header>
+        {(id === null || isTemporary) && (
+          <div className="flex flex-wrap items-center gap-x-4 border-b border-line px-4 py-1 text-small">
+            {id !== null ? (
+              <b>{say("chat.beTemporary")}</b>
+            ) : (
+              <label className="flex items-center gap-2">
+                <input
+                  type="checkbox"
+                  className="min-h-0!"
+                  checked={wantsTemporary}
+                  onChange={(event) => setWantsTemporary(event.target.checked)}
+                />
+                {say("chat.beTemporary")}
+              </label>
+            )}
+            {id === null && (
+              <ModePicker value={currentMode} onChange={changeMode} className="ml-auto max-w-36 sm:hidden" />
+            )}
+            {isTemporary && <p role="note">{say("chat.temporaryWhat")}</p>}
+          </div>
+        )}
+        {conversation.data?.is_archived && (
+          <p role="note" className="border-b border-line px-4 py-1 text-small">
+            {say("conversation.isArchived")}
+          </p>
+        )}
         <Conversation
           id={id ?? newId}
           assistant={name}
           mode={mode ?? undefined}
           isNew={isNew}
+          isTemporary={isTemporary}
           draft={id ?? "new"}
           onShow={show}
           onStart={start}
@@ -129,11 +167,36 @@ function Chat({ id }: { id: string | null }) {
   );
 }
 
+function ModePicker({
+  value,
+  onChange,
+  className,
+}: {
+  value: Mode;
+  onChange: (mode: Mode) => Promise<void>;
+  className: string;
+}) {
+  return (
+    <select
+      className={`min-h-0! min-w-0 py-1! text-small ${className}`}
+      aria-label={say("chat.mode")}
+      value={value}
+      onChange={(event) => void onChange(event.target.value as Mode)}
+    >
+      {MODES.map((one) => (
+        <option key={one} value={one}>
+          {say(`chat.mode.${one}`)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 function AssistantPicker({ value, onChange }: { value: string; onChange: (name: string) => void }) {
   const assistants = useAssistants();
   return (
     <select
-      className="min-h-0! py-1!"
+      className="min-h-0! min-w-0 py-1!"
       aria-label={say("chat.assistant")}
       value={value}
       onChange={(event) => onChange(event.target.value)}
@@ -145,14 +208,6 @@ function AssistantPicker({ value, onChange }: { value: string; onChange: (name: 
       ))}
     </select>
   );
-}
-
-export function useAssistants() {
-  return useQuery({
-    queryKey: keys.assistants(),
-    queryFn: ({ signal }) => get("/v1/assistants", {}, signal),
-    staleTime: 300_000,
-  });
 }
 
 export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown: Shown | null) => void }) {
@@ -171,14 +226,14 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
       className="fixed inset-0 z-20 flex flex-col border-l border-line bg-page lg:static lg:w-[28rem] lg:shrink-0"
     >
       <div className="flex items-center gap-1 border-b border-line p-2">
-        <div role="tablist" className="flex flex-1 gap-1">
+        <div role="tablist" className="scrolls flex min-w-0 flex-1 gap-1">
           {panels.map((panel) => (
             <button
               key={panel}
               type="button"
               role="tab"
               aria-selected={panel === shown.panel}
-              className={`button small ${panel === shown.panel ? "primary" : ""}`}
+              className={`button small shrink-0 whitespace-nowrap ${panel === shown.panel ? "primary" : ""}`}
               onClick={() => onChange({ ...shown, panel })}
             >
               {titles[panel]}
@@ -195,6 +250,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
         </button>
       </div>
       <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
+        <h2 className="sr-only">{titles[shown.panel]}</h2>
         <ErrorNotice error={run.error} />
         <Boundary place={`${shown.runId} ${shown.panel}`}>
           {!run.data ? (

@@ -5,8 +5,9 @@ import { Link, useLocation } from "wouter";
 
 import type { RunSummary } from "../api/types";
 import { titleOf } from "../chat/action_words";
+import { useTitleOf } from "../parts/assistants";
 import { groupByDay } from "../parts/groups";
-import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { Empty, ErrorNotice, failureText, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
@@ -24,6 +25,7 @@ export function HistoryPage() {
   const [typed, setTyped] = useState("");
   const query = usePaused(typed);
   const search = useRef<HTMLInputElement>(null);
+  const assistantOf = useTitleOf();
   const list = useMore("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
   const groups = groupByDay(
     unique(list.items, (run) => run.request_id),
@@ -59,8 +61,8 @@ export function HistoryPage() {
                     data-run={run.request_id}
                     onDoubleClick={() => navigate(`/runs/${run.request_id}`)}
                   >
-                    <span className="flex gap-3">
-                      <span className="min-w-0 flex-1 truncate font-semibold">
+                    <span className="flex gap-x-3 max-sm:flex-col">
+                      <span className="min-w-0 flex-1 truncate font-semibold max-sm:line-clamp-2 max-sm:whitespace-normal">
                         {run.action
                           ? say("history.executed", { action: titleOf(run.action) })
                           : run.kind === "archive"
@@ -68,14 +70,12 @@ export function HistoryPage() {
                             : visible(run.query)}
                       </span>
                       <span className="shrink-0 text-small text-quiet">
-                        {run.assistant} · <Time at={run.created_at} />
+                        {assistantOf(run.assistant)} · <Time at={run.created_at} />
                       </span>
                     </span>
                     <span className="block truncate text-small text-quiet">
                       {run.status === "FAILED" ? (
-                        <span className="text-bad">
-                          {say("chat.failed", { cause: visible(run.error_message ?? run.error_code ?? "") })}
-                        </span>
+                        <span className="text-bad">{failureText(run.error_code, run.error_message)}</span>
                       ) : (
                         visible(run.answer ?? say(`stage.${run.status}`))
                       )}

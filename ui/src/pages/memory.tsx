@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 
-import { get, post } from "../api/http";
+import { post } from "../api/http";
 import { keys } from "../api/keys";
 import type { Memory } from "../api/types";
 import { Words } from "../chat/evidence";
@@ -12,10 +12,12 @@ import { MemoryActions } from "../parts/memory_actions";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
+import { Totals } from "../parts/totals";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
-import { formatDay, formatNumber, formatPeriod, say } from "../texts";
+import { formatNumber, formatPeriod, say } from "../texts";
+import { Documents } from "./documents";
 import { Facts } from "./facts";
 import { Transfer } from "./transfer";
 
@@ -23,9 +25,14 @@ const LEVELS = [0, 1, 2, 3] as const;
 const PAGE = 30;
 const MAX_FOUND = 50;
 
-const PAGES = { "/memory": "memory.timeline", "/memory/facts": "memory.facts" } as const;
+const PAGES = {
+  "/memory": "memory.timeline",
+  "/memory/facts": "memory.facts",
+  "/memory/documents": "memory.documents",
+} as const;
 
 export function MemoryPage() {
+  const { userId } = useUser();
   const [place] = useLocation();
   useTitle(say("memory.title"));
   return (
@@ -35,7 +42,7 @@ export function MemoryPage() {
           <h1 className="text-title font-semibold">{say("memory.title")}</h1>
           <Transfer />
         </div>
-        <Totals />
+        <Totals userId={userId} />
         <nav aria-label={say("memory.title")} className="flex flex-wrap gap-2">
           {Object.entries(PAGES).map(([path, title]) => (
             <Link
@@ -48,29 +55,9 @@ export function MemoryPage() {
             </Link>
           ))}
         </nav>
-        {place === "/memory/facts" ? <Facts /> : <Timeline />}
+        {place === "/memory/facts" ? <Facts /> : place === "/memory/documents" ? <Documents /> : <Timeline />}
       </div>
     </div>
-  );
-}
-
-/** How much is remembered, since when, and when something was saved last. */
-function Totals() {
-  const { userId } = useUser();
-  const { data } = useQuery({
-    queryKey: keys.totals(userId),
-    queryFn: ({ signal }) => get(`/v1/users/${userId}/memory`, {}, signal),
-  });
-  if (!data?.since || !data.last_saved_at) return null;
-  return (
-    <p className="flex flex-wrap gap-x-3 text-small text-quiet">
-      <span>{say("memory.messages", { n: data.messages })}</span>
-      <span>{say("memory.summaries", { n: data.summaries })}</span>
-      <span>{say("memory.since", { day: formatDay(data.since) })}</span>
-      <span>
-        {say("memory.saved")} <Time at={data.last_saved_at} />
-      </span>
-    </p>
   );
 }
 
@@ -158,10 +145,10 @@ function Timeline() {
         <Cards memories={memories} hasScore={hasScores} />
       ) : (
         byPeriod(memories).map(([period, members]) => (
-          <section key={members[0]!.id} aria-label={formatPeriod(period)}>
+          <div key={members[0]!.id}>
             <h2 className="mb-2 text-lead font-semibold">{formatPeriod(period)}</h2>
             <Cards memories={members} hasScore={false} />
-          </section>
+          </div>
         ))
       )}
       {!query && (

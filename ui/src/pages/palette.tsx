@@ -7,12 +7,12 @@ import { useLocation } from "wouter";
 import { PAGES, placeOfPage } from "../admin/pages";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
+import { useAssistants } from "../parts/assistants";
 import { Dialog } from "../parts/dialog";
 import { visible } from "../parts/visible";
 import { chooseScheme } from "../session/appearance";
 import { session, useUser } from "../session/session";
 import { chooseLanguage, language, say } from "../texts";
-import { useAssistants } from "./chat";
 
 const MAX_SHOWN = 12;
 const LANGUAGES = { en: "English", ru: "Русский" };
@@ -43,6 +43,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ["/history", say("nav.history")],
       ["/memory", say("nav.memory")],
       ["/profile", say("nav.profile")],
+      ["/schedules", say("schedule.title")],
       ["/webhooks", say("webhooks.title")],
     ];
     if (isAdmin) {

@@ -8,6 +8,7 @@ import { get, put } from "../api/http";
 import { keys } from "../api/keys";
 import type { NewProfile, Preferences, Profile, Spending } from "../api/types";
 import { isNotifying, setNotifying } from "../chat/notification";
+import { Links } from "../chat/share";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
 import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
@@ -55,9 +56,20 @@ export function ProfilePage() {
             {preferences.data && <Wishes found={preferences.data.preferences} />}
             <Look />
             {spending.data && <Spent spending={spending.data} />}
-            <Link href="/webhooks" className="button self-start">
-              {say("webhooks.title")}
-            </Link>
+            {user.config.link_days > 0 && (
+              <section>
+                <h2 className="text-lead font-semibold">{say("share.links")}</h2>
+                <Links />
+              </section>
+            )}
+            <div className="flex flex-wrap gap-2">
+              <Link href="/schedules" className="button">
+                {say("schedule.title")}
+              </Link>
+              <Link href="/webhooks" className="button">
+                {say("webhooks.title")}
+              </Link>
+            </div>
             {user.config.auth !== "none" && (
               <section className="flex flex-col gap-4">
                 <h2 className="text-lead font-semibold">{say("profile.account")}</h2>

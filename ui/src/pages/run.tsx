@@ -8,11 +8,12 @@ import type { Run } from "../api/types";
 import { Evidence } from "../chat/evidence";
 import { ExecutedAction } from "../chat/executed_action";
 import { Logs } from "../chat/logs";
+import { UserMessage } from "../chat/question";
 import { Stages } from "../chat/stages";
 import { Trace } from "../chat/trace";
-import { UserMessage, useRunState } from "../chat/turns";
+import { useRunState } from "../chat/turns";
 import { Markdown } from "../parts/markdown";
-import { ErrorNotice, Skeleton } from "../parts/notice";
+import { ErrorNotice, Failure, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
 import { useUser } from "../session/session";
 import { say } from "../texts";
@@ -30,8 +31,8 @@ export function RunPage() {
   );
 }
 
-/** What is known of a request; `actions` shows what may be done with it. */
-export function RunView({ id, actions }: { id: string; actions?: (run: Run) => ReactNode }) {
+/** What is known of a request; `who` has sent it, and `actions` shows what may be done with it. */
+export function RunView({ id, who, actions }: { id: string; who?: string; actions?: (run: Run) => ReactNode }) {
   const { userId, isAdmin } = useUser();
   const [mark, setMark] = useState<number | null>(null);
   const live = useRun(id);
@@ -49,7 +50,7 @@ export function RunView({ id, actions }: { id: string; actions?: (run: Run) => R
           text={run.query}
           at={run.timings.created_at ?? null}
           images={run.attachment_ids}
-          who={run.user_id === userId ? undefined : run.user_id.slice(0, 8)}
+          who={run.user_id === userId ? undefined : (who ?? run.user_id.slice(0, 8))}
         />
       )}
       {live.isOver ? (
@@ -57,10 +58,11 @@ export function RunView({ id, actions }: { id: string; actions?: (run: Run) => R
       ) : (
         <Stages status={live.status} />
       )}
-      {(run.error_message ?? live.error) && (
-        <p role="alert" className="text-bad">
-          {say("chat.failed", { cause: run.error_message ?? live.error?.message ?? "" })}
-        </p>
+      {(run.error_code ?? live.error) && (
+        <Failure
+          code={run.error_code ?? live.error?.code ?? null}
+          message={run.error_message ?? live.error?.message ?? null}
+        />
       )}
       <section>
         <h2 className="mb-3 text-lead font-semibold">{say("trace.title")}</h2>

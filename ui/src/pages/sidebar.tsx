@@ -1,6 +1,7 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 
+import { ConversationMenu } from "../chat/conversation_menu";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
@@ -20,23 +21,30 @@ interface Props {
 export function Sidebar({ isOpen, onClose, onPalette }: Props) {
   const user = useUser();
   const [place] = useLocation();
+  const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     if (!isOpen) return;
+    nav.current?.querySelector("a")?.focus();
     const press = (event: KeyboardEvent) => event.key === "Escape" && onClose();
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
   }, [isOpen, onClose]);
   const [typed, setTyped] = useState("");
   const query = usePaused(typed);
+  const [isArchive, setArchive] = useState(false);
   const list = useMore("conversations", "/v1/conversations", {
     user_id: user.userId,
     q: query || undefined,
+    archived: isArchive || undefined,
     limit: 50,
   });
+  const all = unique(list.items, (one) => one.id);
+  const pinned = all.filter((one) => one.is_pinned);
   const groups = groupByDay(
-    unique(list.items, (one) => one.id),
+    all.filter((one) => !one.is_pinned),
     (one) => one.updated_at,
   );
+  if (pinned.length) groups.unshift([say("nav.pinned"), pinned]);
   const link = (path: string, text: string) => (
     <Link
       href={path}
@@ -53,14 +61,15 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
           type="button"
           aria-hidden="true"
           tabIndex={-1}
-          className="fixed inset-0 z-20 bg-scrim md:hidden"
+          className="fixed inset-0 z-20 bg-scrim lg:hidden"
           onClick={onClose}
         />
       )}
       <nav
+        ref={nav}
         aria-label={say("nav.main")}
         onKeyDown={walkWithArrows}
-        className={`${isOpen ? "fixed inset-y-0 left-0 z-30 flex w-72" : "hidden"} flex-col border-r border-line bg-raised md:static md:flex md:w-64 md:shrink-0`}
+        className={`${isOpen ? "fixed inset-y-0 left-0 z-30 flex w-72" : "hidden"} flex-col border-r border-line bg-raised lg:static lg:flex lg:w-64 lg:shrink-0`}
       >
         <div className="flex items-center justify-between gap-2 p-3">
           <Link href="/" className="button small flex-1">
@@ -70,7 +79,7 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
             {say("nav.palette")}
           </button>
           {isOpen && (
-            <button type="button" className="button small md:hidden" onClick={onClose}>
+            <button type="button" className="button small lg:hidden" onClick={onClose}>
               {say("app.close")}
             </button>
           )}
@@ -89,29 +98,43 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
         <div className="scrolls min-h-0 flex-1 px-2" tabIndex={0}>
           <ErrorNotice error={list.error} />
           {list.isPending && <Skeleton lines={6} className="h-6" />}
-          {list.isSuccess && query && !groups.length && <Empty>{say("nav.noConversation")}</Empty>}
+          {list.isSuccess && !groups.length && (query || isArchive) && (
+            <Empty>{say(query ? "nav.noConversation" : "nav.noneArchived")}</Empty>
+          )}
           {groups.map(([title, conversations]) => (
-            <section key={title} aria-label={title}>
+            <div key={title}>
               <h2 className="px-2 pt-3 pb-1 text-small font-semibold text-quiet">{title}</h2>
               <ul>
                 {conversations.map((one) => (
-                  <li key={one.id}>
+                  <li key={one.id} className="flex items-center">
                     <Link
                       href={`/c/${one.id}`}
-                      className="row-link truncate"
+                      className="row-link flex! min-w-0 flex-1 items-baseline gap-2"
                       aria-current={place === `/c/${one.id}` ? "page" : undefined}
                     >
-                      {one.is_processing && <span aria-hidden="true">… </span>}
-                      {visible(one.title ?? say("nav.untitled"))}
+                      <span className="truncate">
+                        {one.is_processing && <span aria-hidden="true">… </span>}
+                        {visible(one.title ?? say("nav.untitled"))}
+                      </span>
+                      {!one.is_remembered && <span className="text-small text-quiet">{say("chat.temporary")}</span>}
                     </Link>
+                    <ConversationMenu {...one} />
                   </li>
                 ))}
               </ul>
-            </section>
+            </div>
           ))}
           <div ref={list.mark} className="h-4" />
         </div>
         <div className="border-t border-line p-2">
+          <button
+            type="button"
+            className="row-link w-full text-left"
+            aria-pressed={isArchive}
+            onClick={() => setArchive(!isArchive)}
+          >
+            {say(isArchive ? "nav.leaveArchive" : "nav.archive")}
+          </button>
           <WaitingBadge className="row-link font-semibold" />
           {link("/history", say("nav.history"))}
           {link("/memory", say("nav.memory"))}

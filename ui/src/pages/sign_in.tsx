@@ -50,13 +50,16 @@ function PasswordForm({ config }: { config: Config }) {
         />
         {isNew && <Field label={say("sign.name")} name="name" autoComplete="name" maxLength={200} />}
         {isNew && config.auth === "local" && (
-          <Field
-            label={say("sign.adminCode")}
-            name="code"
-            autoComplete="off"
-            maxLength={200}
-            help={say("sign.adminCodeRule")}
-          />
+          <details>
+            <summary className="mb-2 text-small text-quiet">{say("sign.hasCode")}</summary>
+            <Field
+              label={say("sign.adminCode")}
+              name="code"
+              autoComplete="off"
+              maxLength={200}
+              help={say("sign.adminCodeRule")}
+            />
+          </details>
         )}
       </Form>
       {config.is_signup_open && (

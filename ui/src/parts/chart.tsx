@@ -3,25 +3,27 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { Link } from "wouter";
 
-import { formatNumber, language } from "../texts";
+import { formatDay, formatNumber, language, say } from "../texts";
 
 const HEIGHT = 160;
 const DAY_S = 86_400;
 const TICKS_S = [1, 2, 4, 7, 14, 30, 90].map((days) => days * DAY_S);
 
-/** One measure by day, its number above; the values can be read as a table by a screen reader. */
+/** One measure by day, its number above; the values can be read as a table, in which each leads to what it counts. */
 export function Chart({
   title,
   value,
   days,
   values,
   href,
+  hrefOf,
 }: {
   title: string;
   value: string;
   days: string[];
   values: (number | null)[];
-  href?: string; // what the number counts
+  href: string; // what the number counts
+  hrefOf: (day: string) => string; // what that of a day counts
 }) {
   const place = useRef<HTMLDivElement>(null);
   const shown = JSON.stringify([days, values]);
@@ -66,23 +68,26 @@ export function Chart({
       <figcaption>
         <span className="text-small text-quiet">{title}</span>
         <span className="tabular block text-title font-semibold">
-          {href ? <Link href={href}>{value}</Link> : value}
+          <Link href={href}>{value}</Link>
         </span>
       </figcaption>
       <div ref={place} className="mt-2 h-40 min-w-0" aria-hidden="true" />
-      <div className="sr-only">
-        <table>
-          <caption>{title}</caption>
+      <details className="text-small">
+        <summary>{say("admin.byDay")}</summary>
+        <table className="data">
+          <caption className="sr-only">{title}</caption>
           <tbody>
             {days.map((day, index) => (
               <tr key={day}>
-                <th scope="row">{day}</th>
-                <td>{values[index] == null ? "–" : formatNumber(values[index]!)}</td>
+                <th scope="row">{formatDay(day)}</th>
+                <td className="tabular text-right">
+                  {values[index] == null ? "–" : <Link href={hrefOf(day)}>{formatNumber(values[index]!, 3)}</Link>}
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
-      </div>
+      </details>
     </figure>
   );
 }

@@ -10,6 +10,27 @@ export function errorText(error: unknown): string {
   return error.status === 0 ? say("app.unreachable") : sayOr(`error.${error.code}`, visible(error.message));
 }
 
+/** Why a request or a step of one has failed, in the language of the page; `words` where its code is not known. */
+export function failureText(code: string | null, words: string | null = code): string {
+  return sayOr(`failed.${code}`, sayOr(`error.${code}`, say("chat.failed", { cause: visible(words ?? "") })));
+}
+
+/** Why a request has failed, and what the server said. */
+export function Failure({ code, message }: { code: string | null; message: string | null }) {
+  const text = failureText(code, message ?? code);
+  const detail = visible(message ?? "");
+  return (
+    <div role="alert">
+      <p className="text-bad">{text}</p>
+      {detail && !text.includes(detail) && (
+        <p lang="en" className="text-small text-quiet">
+          {detail}
+        </p>
+      )}
+    </div>
+  );
+}
+
 /** What went wrong, what to do, what the server said, and the id that an operator can look for. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (!error) return null;

@@ -13,6 +13,9 @@ export interface Config {
   is_signup_open: boolean;
   auth_url: string | null; // of another issuer that speaks GoTrue, such as Supabase
   anon_key: string | null;
+  attachment_bytes: number; // a picture may have
+  knowledge_bytes: number; // a document may have
+  link_days: number; // how long links to conversations last; 0: there are none
   version: string;
 }
 

@@ -118,6 +118,11 @@ export function formatPeriod(period: string): string {
   return new Intl.DateTimeFormat(language(), { dateStyle: "long" }).formatRange(monday, sunday);
 }
 
+/** The name of a day of the week; 0 is Sunday. */
+export function formatWeekday(day: number): string {
+  return new Date(2026, 10, 1 + day).toLocaleDateString(language(), { weekday: "long" }); // 1 November 2026 is a Sunday
+}
+
 export function formatFullDate(at: string | Date): string {
   return new Date(at).toLocaleString(language(), { dateStyle: "full", timeStyle: "medium" });
 }

@@ -1,0 +1,119 @@
+// A conversation that somebody has shared, to be read by anybody who has its link.
+
+import { QueryClient, QueryClientProvider, useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { ApiError } from "../api/error";
+import { post } from "../api/http";
+import { keys } from "../api/keys";
+import type { SharedMessage } from "../api/types";
+import { UserMessage } from "../chat/question";
+import { titleWithAgent } from "../parts/assistants";
+import { Markdown } from "../parts/markdown";
+import { Empty, errorText, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
+import { useTitle } from "../parts/title";
+import { visible } from "../parts/visible";
+import { say } from "../texts";
+
+export default function SharedPage() {
+  const [queries] = useState(() => new QueryClient({ defaultOptions: { queries: { retry: false } } }));
+  return (
+    <QueryClientProvider client={queries}>
+      <Shared token={window.location.hash.slice(1)} />
+    </QueryClientProvider>
+  );
+}
+
+function Shared({ token }: { token: string }) {
+  const pages = useInfiniteQuery({
+    queryKey: keys.shared(token),
+    queryFn: ({ pageParam }) => post("/v1/shared", { token, after: pageParam }),
+    initialPageParam: 0,
+    getNextPageParam: (page) => page.next,
+    staleTime: Infinity,
+  });
+  const first = pages.data?.pages[0];
+  useTitle(first?.title ?? "");
+  if (pages.error && !first) {
+    const isGone = pages.error instanceof ApiError && [404, 422].includes(pages.error.status);
+    return <Empty>{isGone ? say("shared.gone") : errorText(pages.error)}</Empty>;
+  }
+  return (
+    <main className="mx-auto flex max-w-[72ch] flex-col gap-6 p-6">
+      {!first ? (
+        <Skeleton lines={8} />
+      ) : (
+        <>
+          <header>
+            <h1 className="text-title font-semibold">{visible(first.title ?? say("nav.untitled"))}</h1>
+            <p className="text-small text-quiet">
+              {visible(first.assistant_title)} · {say("shared.as")} <Time at={first.shared_at} isExact /> ·{" "}
+              {say("share.until")} <Time at={first.expires_at} isExact />
+            </p>
+          </header>
+          {pages
+            .data!.pages.flatMap((page) => page.messages)
+            .map((message, index) => (
+              <Message key={index} message={message} title={first.assistant_title} />
+            ))}
+          {pages.hasNextPage && (
+            <button
+              type="button"
+              className="button self-start"
+              disabled={pages.isFetchingNextPage}
+              onClick={() => void pages.fetchNextPage()}
+            >
+              {say("app.more")}
+            </button>
+          )}
+        </>
+      )}
+    </main>
+  );
+}
+
+function Message({ message, title }: { message: SharedMessage; title: string }) {
+  const images = message.images > 0 ? say("shared.images", { n: message.images }) : undefined;
+  if (message.role === "user")
+    return (
+      <UserMessage
+        text={message.content}
+        at={message.created_at}
+        images={[]}
+        note={images}
+        who={say("shared.person")}
+      />
+    );
+  return (
+    <article>
+      <p className="text-small text-quiet">
+        {titleWithAgent(title, message.agent)}, <Time at={message.created_at} />
+      </p>
+      <Markdown text={message.content} />
+      {images && <p className="text-small text-quiet">{images}</p>}
+      {message.evidence.length > 0 && (
+        <details className="mt-2 text-small">
+          <summary>{say("shared.evidence", { n: message.evidence.length })}</summary>
+          <ul className="mt-2 flex flex-col gap-2 border-l-4 border-line pl-3">
+            {message.evidence.map((one, index) => (
+              <li key={index}>
+                <span className="text-quiet">
+                  {one.number !== null && `[${one.number}] `}
+                  {one.speaker === "user"
+                    ? say("shared.person")
+                    : one.speaker === "assistant"
+                      ? visible(title)
+                      : one.speaker}
+                  {", "}
+                  <Time at={one.said_at} />
+                </span>
+                <p className="whitespace-pre-wrap">{visible(one.text)}</p>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </article>
+  );
+}

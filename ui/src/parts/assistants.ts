@@ -1,0 +1,30 @@
+// How a person calls assistants, and those of their agents that answer.
+
+import { useQuery } from "@tanstack/react-query";
+
+import { get } from "../api/http";
+import { keys } from "../api/keys";
+import { visible } from "./visible";
+
+export function useAssistants() {
+  return useQuery({
+    queryKey: keys.assistants(),
+    queryFn: ({ signal }) => get("/v1/assistants", {}, signal),
+    staleTime: 300_000,
+  });
+}
+
+/** How a person calls an assistant, with the agent of it that answers, where it has any. */
+export function useTitleOf(): (name: string, agent?: string | null) => string {
+  const { data } = useAssistants();
+  return (name, agent = null) =>
+    titleWithAgent(data?.results.find((one) => one.name === name)?.title ?? inWords(name), agent);
+}
+
+export function titleWithAgent(title: string, agent: string | null): string {
+  return visible(agent ? `${title}, ${inWords(agent)}` : title);
+}
+
+function inWords(id: string): string {
+  return id.replaceAll("_", " ");
+}

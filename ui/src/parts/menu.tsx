@@ -1,0 +1,76 @@
+import { useEffect, useRef, useState } from "react";
+
+export interface Command {
+  label: string;
+  isDangerous?: boolean;
+  run: () => void;
+}
+
+/** A button with a menu of commands: the arrows walk it, Escape closes it. */
+export function Menu({ label, commands }: { label: string; commands: Command[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isOpen) list.current?.querySelector("button")?.focus();
+  }, [isOpen]);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const press = (event: React.KeyboardEvent) => {
+    const items = [...(list.current?.querySelectorAll("button") ?? [])];
+    const at = items.indexOf(document.activeElement as HTMLButtonElement);
+    const places: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
+    if (event.key === "Escape") close();
+    else if (event.key in places) items.at(places[event.key]! % items.length)?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation(); // what is around it knows these keys, too
+  };
+  return (
+    <div
+      className="relative shrink-0"
+      onKeyDown={isOpen ? press : undefined}
+      onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}
+    >
+      <button
+        ref={button}
+        type="button"
+        className="quiet-button px-2 no-underline! pointer-coarse:min-h-11 pointer-coarse:min-w-11"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={label}
+        title={label}
+        onClick={() => setOpen(!isOpen)}
+      >
+        ⋯
+      </button>
+      {isOpen && (
+        <div
+          ref={list}
+          role="menu"
+          aria-label={label}
+          className="absolute right-0 z-10 w-44 rounded border border-line bg-page p-1 shadow-lg"
+        >
+          {commands.map((command) => (
+            <button
+              key={command.label}
+              type="button"
+              role="menuitem"
+              tabIndex={-1}
+              className={`row-link w-full text-left ${command.isDangerous ? "text-bad!" : ""}`}
+              onMouseDown={(event) => event.preventDefault()} // the focus stays, and with it the menu
+              onClick={() => {
+                close();
+                command.run();
+              }}
+            >
+              {command.label}
+            </button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
