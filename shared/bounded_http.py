@@ -60,6 +60,7 @@ async def ask_uncompressed(request: httpx2.Request) -> None:
 
 
 def is_event_stream(response: httpx2.Response) -> bool:
+    """Return whether a response is a stream of server-sent events."""
     media_type: str = response.headers.get("content-type", "")
     return media_type.lower().startswith(EVENT_STREAM)
 

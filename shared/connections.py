@@ -31,13 +31,16 @@ class ConnectionPool:
         self._is_closing = False
 
     async def fetch(self, query: str, *args: object) -> list[asyncpg.Record]:
+        """Return the rows of a query. Raises asyncpg's errors, as the methods below."""
         rows: list[asyncpg.Record] = await self._run("fetch", query, args)
         return rows
 
     async def fetchrow(self, query: str, *args: object) -> asyncpg.Record | None:
+        """Return the first row of a query, None without one."""
         return await self._run("fetchrow", query, args)
 
     async def fetchval(self, query: str, *args: object) -> Any:
+        """Return the first column of the first row, None without one."""
         return await self._run("fetchval", query, args)
 
     @asynccontextmanager
@@ -53,10 +56,12 @@ class ConnectionPool:
 
     @property
     def open_connections(self) -> int:
+        """The number of open connections."""
         return int(self._pool.get_size())
 
     @property
     def used_connections(self) -> int:
+        """The number of connections that execute a statement or are lent."""
         return int(self._pool.get_size() - self._pool.get_idle_size()) - len(self._idle)
 
     async def close(self) -> None:

@@ -17,10 +17,11 @@ import structlog
 
 from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
-from shared.group_commit import GroupCommit
+from shared.hosts import connect_to_first
 from shared.log import mask
 from shared.pooler import POOLER_ADVICE, UNKNOWN_STATEMENT, check_pooler, no_prepared_statements
-from shared.query import AnyQuery, Args, Query, Row, Value, own_query
+from shared.query import Args, Query, Row, Value, own_query
+from shared.shared_reads import SharedReads
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -35,6 +36,7 @@ UNAVAILABLE = (
     OSError,
 )
 CONNECTION_LOST = (*UNAVAILABLE, asyncpg.TransactionRollbackError)
+NOT_OPENED = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError)
 LOST_IN_A_COMMIT = (  # of UNAVAILABLE: what was sent may have taken effect
     asyncpg.ConnectionDoesNotExistError,
     asyncpg.AdminShutdownError,
@@ -57,8 +59,6 @@ UNDEFINED_IN_SCHEMA = (
 )
 LONG_STATEMENT_TIMEOUT_S = 600.0
 IDLE_LIFETIME_S = 300.0
-MAX_VERSIONED_RESULTS = 1000
-MAX_GROUPED_CALLS = 32
 
 
 class SlowStatement(MaasError, asyncpg.QueryCanceledError):  # type: ignore[misc]
@@ -94,9 +94,9 @@ def _to_json(value: object) -> str:
 async def connect(dsn: str, *, timeout: float = CONNECT_TIMEOUT_S, **options: Any) -> asyncpg.Connection:
     """Open one connection, within `timeout` seconds. Raises MaasError('database_unreachable')."""
     try:
-        connection = await asyncpg.connect(dsn, timeout=timeout, **options)
+        connection = await connect_to_first(dsn, timeout=timeout, **options)
         await prepare(connection)
-    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+    except NOT_OPENED as error:
         raise unreachable(error) from error
     return connection
 
@@ -165,10 +165,12 @@ class Transaction:
         self._timeout = LONG_STATEMENT_TIMEOUT_S
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
+        """Return the first row, None without one."""
         row: Row | None = await self._connection.fetchrow(query.text, *args, timeout=self._timeout)
         return row
 
     async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
+        """Return the first column of the first row, None without one."""
         return await self._connection.fetchval(query.text, *args, timeout=self._timeout)
 
     async def stream(self, query: Query[Row, *Args], *args: *Args, prefetch: int = 100) -> AsyncIterator[Row]:
@@ -183,10 +185,7 @@ class Database:
     def __init__(self, pool: ConnectionPool, open_pool: Callable[[float], Awaitable[ConnectionPool]]) -> None:
         self._pool = pool
         self._open_pool = open_pool
-        self._locks: dict[tuple[object, ...], asyncio.Lock] = {}
-        self._next_results: dict[tuple[object, ...], asyncio.Task[list[Any]]] = {}
-        self._results: dict[tuple[object, ...], tuple[str, list[Any]]] = {}
-        self._groups: dict[str, GroupCommit[tuple[object, ...], list[Any]]] = {}
+        self._shared = SharedReads(self.rows)
 
     async def renew(self) -> None:
         """Replace all connections, which may hang after a network failure. Raises MaasError.
@@ -236,62 +235,27 @@ class Database:
         return self._pool.open_connections, self._pool.used_connections
 
     async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
+        """Return all rows. Raises SlowStatement, and asyncpg's errors, as the methods below."""
         try:  # not _statement_errors, which costs as much as a short query's arguments
             return await self._pool.fetch(query.text, *args)
         except asyncpg.QueryCanceledError as error:
             raise SlowStatement from error
 
     async def shared_rows(self, query: Query[Row, *Args], *args: *Args, version: str | None = None) -> list[Row]:
-        """Return rows; concurrent callers share one execution, which begins after each of them has called.
-
-        Arguments must be hashable. With `version`, the number of the last change that the caller knows of, rows read
-        for that version are returned.
-        """
-        key = (query, *args)
-        if version is None:
-            return await self._shared_rows(key, query, *args)
-        known = self._results.get(key)
-        if known is not None and known[0] == version:
-            return known[1]
-        rows = await self._shared_rows(key, query, *args)
-        if len(self._results) >= MAX_VERSIONED_RESULTS:
-            self._results.clear()
-        self._results[key] = (version, rows)
-        return rows
-
-    async def _shared_rows(self, key: tuple[object, ...], query: Query[Row, *Args], *args: *Args) -> list[Row]:
-        task = self._next_results.get(key)
-        if task is None:
-            task = self._next_results[key] = asyncio.create_task(self._run_shared(key, query, *args))
-        return await asyncio.shield(task)
-
-    async def _run_shared(self, key: tuple[object, ...], query: Query[Row, *Args], *args: *Args) -> list[Row]:
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            del self._next_results[key]  # later callers need a newer result than this one
-            return await self.rows(query, *args)
+        """Return rows as `SharedReads.rows` does."""
+        return await self._shared.rows(query, *args, version=version)
 
     async def grouped_rows(self, query: Query[Row, *tuple[Any, ...]], *args: object) -> list[Row]:
-        """Return the rows of one call; the calls that wait at one moment are one statement.
-
-        Its arguments are arrays, with one element for each call; its rows have the column `place`, the number of their
-        call from 1. Calls are made one statement after another, so it must be a short one.
-        """
-        group = self._groups.get(query)
-        if group is None:
-            group = self._groups[query] = GroupCommit(partial(self._read_group, query), MAX_GROUPED_CALLS)
-        return await group.submit(args)
-
-    async def _read_group(self, query: AnyQuery, calls: list[tuple[object, ...]]) -> list[list[Any]]:
-        results: list[list[Any]] = [[] for _ in calls]
-        for row in await self.rows(query, *map(list, zip(*calls, strict=True))):
-            results[row["place"] - 1].append(row)
-        return results
+        """Return the rows of one call as `SharedReads.grouped_rows` does."""
+        return await self._shared.grouped_rows(query, *args)
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
+        """Return the first row, None without one. Raises SlowStatement."""
         with _statement_errors():
             return await self._pool.fetchrow(query.text, *args)
 
     async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
+        """Return the first column of the first row, None without one. Raises SlowStatement."""
         with _statement_errors():
             return await self._pool.fetchval(query.text, *args)
 
@@ -336,6 +300,7 @@ class ReadOnlyDatabase(Database):
 
     @asynccontextmanager
     async def transaction(self, **options: Any) -> AsyncIterator[Transaction]:
+        """Run the block in a read-only transaction; `options` are asyncpg's."""
         async with super().transaction(**options | {"readonly": True}) as transaction:
             yield transaction
 
@@ -362,6 +327,7 @@ async def open_database(
         try:
             pool = await asyncpg.create_pool(
                 dsn,
+                connect=connect_to_first,
                 min_size=min_size,
                 max_size=size,
                 init=partial(_prepare_for_pool, statement_timeout),
@@ -370,7 +336,7 @@ async def open_database(
                 max_inactive_connection_lifetime=idle_s,
                 **options,
             )
-        except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        except NOT_OPENED as error:
             raise unreachable(error) from error
         pool.set_connect_args(dsn, timeout=RECONNECT_TIMEOUT_S, **options)
         return ConnectionPool(pool, size)

@@ -9,33 +9,34 @@ transaction; the table `maas.schema_files` has the name and hash of every file a
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import DictRow, dict_row
 
 from shared.errors import Backoff, MaasError
-from shared.log import mask
-from shared.query import own_query
+from shared.schema_connection import TABLE_TIMEOUT_S, Connection, connect, described, lock_schema, query, value_of
+from shared.schema_files import (
+    baseline_states,
+    hash_of,
+    is_recorded,
+    is_step,
+    is_view,
+    owner_of,
+    read_files,
+    statements,
+)
 
-LOCK_KEY = 0x6D616173
 LOCK_TIMEOUT_S = 120.0
-TABLE_TIMEOUT_S = 0.5  # what all others wait for a table that a migration waits for
 MAX_BACKOFF_S = 5.0
-CONNECT_TIMEOUT_S = 10
-MINIMUM_POSTGRES = 15
-BASELINE = "schema"
-BASELINE_VERSION = "0.1.0"
 DEFAULT_SEARCH_PATH = '"$user", public'
 OWN_SEARCH_PATH = "public"  # without "$user": new tables of others must not get into the schema of a user named maas
 
-Connection = psycopg.Connection[DictRow]
+Result = TypeVar("Result")
+Execute = Callable[[str, int, str], None]  # the name of a file, where in it a statement begins, the statement
 
 
 def migrate(
@@ -50,100 +51,43 @@ def migrate(
     somebody uses a table that a file changes. Raises MaasError:
     database_unreachable, postgres_too_old, migrations_missing, former_layout, migrations_locked, migration_failed.
     """
-    files = _read(folder, plugins)
-    with _connect(dsn) as connection:
+    files = read_files(folder, plugins)
+    with connect(dsn) as connection:
         applied: list[str] = []
-        if _missing(connection, files):
-            with _described(dsn, connection, "the schema maas"):
-                applied = _apply_in_time(dsn, connection, files, lock_timeout_s)
-        with _described(dsn, connection, "the search path"), connection.transaction():
+        if missing_files(connection, files):
+            with described(dsn, connection, "the schema maas"):
+                applied = in_time(connection, lock_timeout_s, lambda: apply_missing(dsn, connection, files))
+        with described(dsn, connection, "the search path"), connection.transaction():
             _add_to_search_path(connection, lock_timeout_s)
         return applied
 
 
 def pending(dsn: str, folder: Path, plugins: Mapping[str, Path] | None = None) -> list[str]:
     """Names of the files that `migrate` would apply; changes nothing. Raises as `migrate` does."""
-    files = _read(folder, plugins)
-    with _connect(dsn) as connection:
-        return _missing(connection, files)
-
-
-def fingerprint(folder: Path, plugins: Mapping[str, Path] | None = None) -> str:
-    """A hash of all files that a database of this version records, as the query `is_migrated_to` computes it."""
-    files = _read(folder, plugins)
-    recorded = _baselines(files) | {name: _hash(text) for name, text in files.items() if _is_recorded(name)}
-    lines = "".join(f"{name} {recorded[name]}\n" for name in sorted(recorded))
-    return hashlib.md5(lines.encode(), usedforsecurity=False).hexdigest()
+    files = read_files(folder, plugins)
+    with connect(dsn) as connection:
+        return missing_files(connection, files)
 
 
 def search_path_advice(dsn: str) -> str | None:
     """The statement that makes unqualified names find MaaS; None where they do. Raises MaasError."""
-    with _connect(dsn) as connection:
-        if _value(connection, "finds_maas"):
+    with connect(dsn) as connection:
+        if value_of(connection, "finds_maas"):
             return None
-        statement: str = _query(connection, "search_path", DEFAULT_SEARCH_PATH)[0]["statement"]
+        statement: str = query(connection, "search_path", DEFAULT_SEARCH_PATH)[0]["statement"]
         return statement
 
 
-def _read(folder: Path, plugins: Mapping[str, Path] | None) -> dict[str, str]:
-    """The text of every file by its name, in the order in which they are applied."""
-    files = _read_groups("", folder, "schema/*.sql", "migrations/*.sql", "functions/*.sql", "views/*.sql")
-    for name, own in (plugins or {}).items():
-        files |= _read_groups(f"{name}:", own, "schema/*.sql", "migrations/*.sql", "functions/*.sql", "views/*.sql")
-    files |= _read_groups("", folder, "finish.sql")
-    if not any(_owner(name) == "" for name in files):
-        raise MaasError("migrations_missing", f"{folder} holds no .sql file; run from a complete checkout")
-    return files
+def missing_files(connection: Connection, files: Mapping[str, str]) -> list[str]:
+    """The files to apply; all but migrations of those whose tables are not there yet.
 
-
-def _read_groups(prefix: str, folder: Path, *patterns: str) -> dict[str, str]:
-    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-    return {prefix + path.relative_to(folder).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths}
-
-
-def _owner(name: str) -> str:
-    """The plugin of a file; empty for ours."""
-    return name.rpartition(":")[0]
-
-
-def _is_recorded(name: str) -> bool:
-    return not name.rpartition(":")[2].startswith("schema/")
-
-
-def _baselines(files: Mapping[str, str]) -> dict[str, str]:
-    """What a new database records of the tables: for ours and for those of each plugin a name and a state."""
-    owners = dict.fromkeys(map(_owner, files))
-    return {
-        f"{owner}:{BASELINE}" if owner else BASELINE: _baseline({n: t for n, t in files.items() if _owner(n) == owner})
-        for owner in owners
-    }
-
-
-def _baseline(files: Mapping[str, str]) -> str:
-    """The state of the tables: the version, and until that is released the statements themselves.
-
-    Until then a changed table has no migration, so a database of another checkout cannot be brought to this one. Where
-    lines are broken makes no difference, nor does a literal that goes on in the next line.
+    Raises MaasError('former_layout') for tables of a version from before 0.1.0.
     """
-    if any(map(_is_step, files)):
-        return BASELINE_VERSION
-    statements = [
-        re.sub(r"--[^\n]*|'[^\S\n]*+\n\s*+'", "", text) for name, text in files.items() if not _is_recorded(name)
-    ]
-    return f"{BASELINE_VERSION} {_hash(' '.join(' '.join(statements).split()))}"
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _missing(connection: Connection, files: dict[str, str]) -> list[str]:
-    """The files to apply; all but migrations of those whose tables are not there yet."""
     recorded = _read_recorded(connection)
     new = _new_owners(files, recorded)
-    for name, state in _baselines(files).items():
-        owner = _owner(name)
-        has_steps = any(_is_step(one) and _owner(one) == owner for one in files)
+    for name, state in baseline_states(files).items():
+        owner = owner_of(name)
+        has_steps = any(is_step(one) and owner_of(one) == owner for one in files)
         if owner not in new and recorded[name] != state and not has_steps:
             what = f"the plugin {owner}" if owner else "MaaS"
             raise MaasError(
@@ -155,17 +99,17 @@ def _missing(connection: Connection, files: dict[str, str]) -> list[str]:
     return [
         name
         for name, text in files.items()
-        if (not _is_step(name) if _owner(name) in new else _is_recorded(name) and name not in recorded)
-        or (name in recorded and not _is_step(name) and recorded[name] != _hash(text))
+        if (not is_step(name) if owner_of(name) in new else is_recorded(name) and name not in recorded)
+        or (name in recorded and not is_step(name) and recorded[name] != hash_of(text))
     ]
 
 
 def _read_recorded(connection: Connection) -> dict[str, str]:
     """The hashes of the files that were applied; nothing where there is no schema yet."""
-    if not _value(connection, "schema_files_exist"):
+    if not value_of(connection, "schema_files_exist"):
         return {}
     try:
-        return {row["name"]: row["hash"] for row in _query(connection, "schema_files")}
+        return {row["name"]: row["hash"] for row in query(connection, "schema_files")}
     except psycopg.errors.InsufficientPrivilege as error:
         raise MaasError(
             "migration_failed", "this database user may not read maas.schema_files: use the owner of the schema maas"
@@ -174,29 +118,24 @@ def _read_recorded(connection: Connection) -> dict[str, str]:
 
 def _new_owners(files: Mapping[str, str], recorded: Mapping[str, str]) -> set[str]:
     """The plugins, and the empty name for ourselves, whose tables are not there yet."""
-    return {_owner(name) for name in _baselines(files) if name not in recorded}
+    return {owner_of(name) for name in baseline_states(files) if name not in recorded}
 
 
-def _is_view(name: str) -> bool:
-    return name.rpartition(":")[2].startswith("views/")
+def in_time(
+    connection: Connection, timeout_s: float, work: Callable[[], Result], *, rolls_back: bool = False
+) -> Result:
+    """Do the work in one transaction while no other migration does, and begin anew whenever a table is in use.
 
-
-def _is_step(name: str) -> bool:
-    return name.rpartition(":")[2].startswith("migrations/")
-
-
-def _apply_in_time(dsn: str, connection: Connection, files: dict[str, str], timeout_s: float) -> list[str]:
-    """Apply what is missing, and begin anew whenever a table is in use.
-
-    Whoever wants a table waits behind a migration that waits for it, so it waits for a moment only.
+    Whoever wants a table waits behind a migration that waits for it, so it waits for a moment only. Raises MaasError
+    migrations_locked.
     """
     deadline = time.monotonic() + timeout_s
     backoff = Backoff(TABLE_TIMEOUT_S, MAX_BACKOFF_S)
     while True:
         try:
-            with connection.transaction():
-                _lock(connection, timeout_s)
-                return _apply_missing(dsn, connection, files)
+            with connection.transaction(force_rollback=rolls_back):
+                lock_schema(connection, timeout_s)
+                return work()
         except psycopg.errors.LockNotAvailable as error:
             if time.monotonic() > deadline:
                 raise MaasError(
@@ -207,128 +146,60 @@ def _apply_in_time(dsn: str, connection: Connection, files: dict[str, str], time
         time.sleep(backoff.next_s())
 
 
-def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> list[str]:
-    missing = _missing(connection, files)
+def apply_missing(
+    dsn: str, connection: Connection, files: Mapping[str, str], execute: Execute | None = None
+) -> list[str]:
+    """Apply in this transaction what is missing; return the names of the files.
+
+    `execute` gets the statements one by one; without it each file is sent as a whole. Raises MaasError:
+    `former_layout`, `migration_failed`.
+    """
+    missing = missing_files(connection, files)
     if not missing:
         return []
-    if not _value(connection, "schema_exists"):
-        if _value(connection, "former_layout_exists"):
+    if not value_of(connection, "schema_exists"):
+        if value_of(connection, "former_layout_exists"):
             raise MaasError(
                 "former_layout",
                 "this database has the layout of an earlier version, in the schema public: export each user with that "
                 "version (maas export USER), migrate a new database with this one, and import them (maas import FILE)",
             )
-        _query(connection, "create_schema")
-    _query(connection, "create_schema_files")
-    _query(connection, "comment_schema_files")
-    _query(connection, "begin_migration")
+        query(connection, "create_schema")
+    query(connection, "create_schema_files")
+    query(connection, "comment_schema_files")
+    query(connection, "begin_migration")
     new = _new_owners(files, _read_recorded(connection))
-    if any(_is_view(name) or _is_step(name) for name in missing):
-        missing = [name for name in files if name in missing or _is_view(name)]
-        for row in _query(connection, "view_drops"):
-            connection.execute(row["format"])
-        _query(connection, "forget_views")  # so that those of plugins that are off are there when they are on again
+    if any(is_view(name) or is_step(name) for name in missing):
+        missing = [name for name in files if name in missing or is_view(name)]
+        for row in query(connection, "view_drops"):
+            connection.execute(row["format"]) if execute is None else execute("views", 0, row["format"])
+        query(connection, "forget_views")  # so that those of plugins that are off are there when they are on again
     for name in [name for name in missing if name != "finish"] + ["finish"] * ("finish" in files):
-        with _described(dsn, connection, name, files[name]):
-            connection.execute(files[name].encode())
-    baselines = _baselines(files)
-    recorded = {name: state for name, state in baselines.items() if _owner(name) in new} | {
-        name: _hash(text)
+        for at, statement in [(0, files[name])] if execute is None else statements(files[name]):
+            with described(dsn, connection, name, files[name], at):
+                connection.execute(statement.encode()) if execute is None else execute(name, at, statement)
+    baselines = baseline_states(files)
+    recorded = {name: state for name, state in baselines.items() if owner_of(name) in new} | {
+        name: hash_of(text)
         for name, text in files.items()
-        if _is_recorded(name) and (_owner(name) in new or name in missing)
+        if is_recorded(name) and (owner_of(name) in new or name in missing)
     }
     for name, hash_ in recorded.items():
-        _query(connection, "record_schema_file", name, hash_)
-    _query(connection, "forget_schema_files", [*baselines, *files], [*map(_owner, baselines)])
+        query(connection, "record_schema_file", name, hash_)
+    query(connection, "forget_schema_files", [*baselines, *files], [*map(owner_of, baselines)])
     return missing
 
 
 def _add_to_search_path(connection: Connection, lock_timeout_s: float) -> None:
     """Let unqualified names find MaaS in a database that holds nothing else and belongs to this user."""
     if _is_own_without_path(connection):
-        _lock(connection, lock_timeout_s)
+        lock_schema(connection, lock_timeout_s)
         if _is_own_without_path(connection):  # nobody else added it meanwhile
-            (row,) = _query(connection, "search_path", OWN_SEARCH_PATH)
+            (row,) = query(connection, "search_path", OWN_SEARCH_PATH)
             connection.execute(row["statement"])
-            _query(connection, "hide_new_functions")
+            query(connection, "hide_new_functions")
 
 
 def _is_own_without_path(connection: Connection) -> bool:
-    (row,) = _query(connection, "search_path", OWN_SEARCH_PATH)
+    (row,) = query(connection, "search_path", OWN_SEARCH_PATH)
     return row["is_owned"] and row["is_alone"] and not re.search(r"\bmaas\b", row["path"] or "")
-
-
-def _lock(connection: Connection, timeout_s: float) -> None:
-    """Lock out other migrations until the transaction ends, which it does with its process, also behind a pooler."""
-    _query(connection, "limit_lock_wait", str(int(timeout_s * 1000)))
-    try:
-        _query(connection, "lock_schema", LOCK_KEY)
-    except psycopg.errors.LockNotAvailable as error:
-        raise MaasError(
-            "migrations_locked",
-            f"another process has migrated this database for more than {timeout_s:.0f} s; wait for it or stop it, "
-            "then try again",
-        ) from error
-    _query(connection, "limit_lock_wait", str(int(TABLE_TIMEOUT_S * 1000)))
-
-
-@contextmanager
-def _described(dsn: str, connection: Connection, name: str, text: str = "") -> Iterator[None]:
-    """Turn an error of Postgres into a MaasError that names the file and the line."""
-    try:
-        yield
-    except psycopg.errors.LockNotAvailable:
-        raise
-    except psycopg.Error as error:
-        if connection.broken:
-            raise _unreachable(dsn, error) from error
-        position = error.diag.statement_position
-        line = (
-            f".sql line {text[: int(position)].count(chr(10)) + 1}" if text and position and position.isdigit() else ""
-        )
-        raise MaasError(
-            "migration_failed",
-            f"{name}{line}: {error.diag.message_primary or error}; nothing was changed: correct it, or migrate as a "
-            "database user with the rights to (the owner of the database)",
-            {"sqlstate": error.sqlstate, "detail": error.diag.message_detail, "hint": error.diag.message_hint},
-        ) from error
-
-
-def _query(connection: Connection, name: str, *args: object) -> list[DictRow]:
-    """Execute a query of `sql/queries`; return its rows, and none of a statement that returns nothing."""
-    cursor = psycopg.RawCursor(connection, row_factory=dict_row)
-    cursor.execute(own_query(name).text.encode(), args or None)
-    return cursor.fetchall() if cursor.description is not None else []
-
-
-def _value(connection: Connection, name: str) -> bool:
-    (row,) = _query(connection, name)
-    return bool(next(iter(row.values())))
-
-
-def _connect(dsn: str) -> Connection:
-    try:
-        connection = psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, row_factory=dict_row)
-    except psycopg.Error as error:
-        raise _unreachable(dsn, error) from error
-    if connection.info.server_version < MINIMUM_POSTGRES * 10_000:
-        version = connection.info.server_version // 10_000
-        connection.close()
-        raise MaasError(
-            "postgres_too_old", f"the server is Postgres {version}; MaaS needs {MINIMUM_POSTGRES} or later: upgrade it"
-        )
-    return connection
-
-
-def _unreachable(dsn: str, error: psycopg.Error) -> MaasError:
-    try:
-        parts = conninfo_to_dict(dsn)
-        where = f"{parts.get('host') or 'the local socket'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
-    except psycopg.Error:
-        where = "the address given"
-    reason = mask(re.sub(r"\s+", " ", str(error)).strip())
-    return MaasError(
-        "database_unreachable",
-        f"cannot use the database at {where} ({reason}); start that server or correct DATABASE_URL, or unset it to use "
-        "the embedded one",
-    )

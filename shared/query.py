@@ -48,7 +48,7 @@ Untyped: TypeAlias = Value[Any, Any, *tuple[Any, ...]]
 
 @cache
 def read_queries(folder: Path) -> Mapping[str, str]:
-    """The text of every query in the files of a folder, by the name in its `-- name:` line."""
+    """The text of every query in a folder, by the name in its `-- name:` line. Raises ValueError for a name twice."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.sql")):
         parts = NAME.split(path.read_text(encoding="utf-8"))

@@ -24,6 +24,7 @@ class QuotaExceeded(MaasError, asyncpg.PostgresError):  # type: ignore[misc]
 
     @property
     def details(self) -> dict[str, Any] | None:
+        """Which quota it is, its limit, and what is used, as the database reports them."""
         return json.loads(self.detail) if self.detail else None
 
     @details.setter

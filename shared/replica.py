@@ -45,12 +45,15 @@ class Replica(Database):
         self._paused_until = 0.0
 
     async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
+        """Return all rows, of the standby, else of the primary. Raises SlowStatement."""
         return await self._read(partial(super().rows, query, *args), partial(self._primary.rows, query, *args))
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
+        """Return the first row, None without one, as `rows`."""
         return await self._read(partial(super().row, query, *args), partial(self._primary.row, query, *args))
 
     async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
+        """Return the first column of the first row, None without one, as `rows`."""
         return await self._read(partial(super().value, query, *args), partial(self._primary.value, query, *args))
 
     @asynccontextmanager

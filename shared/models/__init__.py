@@ -2,7 +2,7 @@
 
 | file                                  | is about                                                            |
 |---------------------------------------|---------------------------------------------------------------------|
-| `calls`                               | calls of an opened model: completions, images, vectors of queries   |
+| `calls`, `drawing`                    | calls of an opened model: completions, vectors of queries; images   |
 | `retry`                               | what all calls share: errors of providers, retries, circuit breaker |
 | `context_window`                      | requests that are too long for a model, and what is learnt of them  |
 | `options`, `places`                   | options of one model; calls at once of one model                    |
@@ -167,10 +167,14 @@ class NamedModel(Protocol):
     """A model of any kind, as logs and errors name it."""
 
     @property
-    def provider(self) -> str: ...
+    def provider(self) -> str:
+        """The provider, the part of `provider:model` before the colon."""
+        ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model at its provider."""
+        ...
 
 
 def spec_of(model: NamedModel) -> str:
@@ -194,7 +198,9 @@ class Model(NamedModel, Protocol):
         """
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +261,9 @@ class Embedder(NamedModel, Protocol):
         """Embed at most 100 texts once, within `timeout` seconds. Raises ModelError; never retries by itself."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close the connections, or free the model."""
+        ...
 
 
 def read_arguments(text: str) -> dict[str, Any]:

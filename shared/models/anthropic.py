@@ -102,6 +102,7 @@ class AnthropicModel:
             yield self._reply(partial.blocks, partial.calls, partial.finish, partial.usage)
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._client.close()
 
     async def _send(self, request: Request, timeout: float, **options: Any) -> Any:

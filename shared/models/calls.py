@@ -1,4 +1,4 @@
-"""Calls of opened models: completions whole or streamed, images, vectors of search queries."""
+"""Calls of opened models: completions whole or streamed, vectors of search queries."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ from hashlib import sha256
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-import structlog
-
-from shared.images import MAX_IMAGE_BYTES, sanitize_image_async
-from shared.models import Embedder, Image, ImageModel, Message, Model, ModelError, Purpose, Reply, Request, spec_of
+from shared.models import (
+    Embedder,
+    Embeddings,
+    Message,
+    Model,
+    ModelError,
+    Purpose,
+    Reply,
+    Request,
+    gen_ai,
+    spec_of,
+)
 from shared.models.retry import MAX_ATTEMPTS, NEVER_OPEN, Breaker, no_answer, once, repeat
 
 DELAY_FACTOR = 1.1  # an attempt that lasted this much longer than its limit was delayed by this process
@@ -31,15 +39,18 @@ MAX_QUERY_CHARS = 2000
 MAX_EMBEDDED_TEXTS = 100  # in one call
 MAX_CACHED_QUERIES = 128  # one query is embedded several times
 _breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply and the number of attempts that were made, from 1."""
+    """A reply and the number of attempts that were made, from 1.
+
+    `first_piece_s`: seconds from the last attempt to the first sign of life of its stream; None unless it was streamed.
+    """
 
     reply: Reply
     attempts: int
+    first_piece_s: float | None = None
 
 
 class StreamListener(Protocol):
@@ -84,9 +95,11 @@ async def complete(
     breaker_failures: int = 1,
     is_patient: bool = False,
     sources: tuple[str, str] = ("", ""),
+    on_refusal: Callable[[ModelError], Awaitable[None]] | None = None,
 ) -> Completion:
     """Call `model` for a completion, with the retries of `repeat`. Raises ModelError of the last attempt.
 
+    `budget`, `attempt_timeout` and `first_delay` are seconds, the first for all attempts together.
     While the circuit of this model and role is open, CircuitOpen is raised at once; it opens after
     `breaker_failures` failed calls, with 0 never. A `listener` receives the text as it arrives; an answer that is still
     arriving after `attempt_timeout`, or falls behind the `pace`, fails as `too_slow`.
@@ -106,9 +119,10 @@ async def complete(
         jitter=jitter,
         is_patient=is_patient,
         sources=sources,
+        on_refusal=on_refusal,
         breaker=breaker or _breaker(model, request.role, clock, breaker_failures),
     )
-    return Completion(reply, attempts_made)
+    return Completion(reply, attempts_made, None if stream is None else stream.first_piece_at - stream.began_at)
 
 
 def _breaker(model: Model, role: str, clock: Callable[[], float], failures: int) -> Breaker:
@@ -132,17 +146,19 @@ class _Stream:
     pace: Pace
     source: str
     began_at: float = 0.0
+    first_piece_at: float = math.inf
     last_piece_at: float = -math.inf
 
     async def call(self, limit: float) -> Reply:
         self.listener.begin()
-        self.began_at, self.last_piece_at = time.monotonic(), -math.inf
+        self.began_at, self.first_piece_at, self.last_piece_at = time.monotonic(), math.inf, -math.inf
         text_began_at, tokens = None, 0.0
         try:
             async with asyncio.timeout(self.pace.first_token_s) as deadline:
                 async with aclosing(self.model.stream(self.request, limit)) as pieces:
                     async for piece in pieces:
                         now = self.last_piece_at = time.monotonic()
+                        self.first_piece_at = min(self.first_piece_at, now)
                         if isinstance(piece, Reply):
                             return piece
                         if isinstance(piece, str) and piece:
@@ -224,70 +240,6 @@ def _hashable(message: Message) -> object:
     return asdict(message) if message.calls or message.call_id else message.role
 
 
-@dataclass(frozen=True, slots=True)
-class ImageModels:
-    """The configured image model and its fallback; `retry_delay` is the first pause before a retry, in seconds."""
-
-    model: ImageModel
-    fallback: ImageModel | None = None
-    retry_delay: float = 1.0
-
-
-# Takes up one call of an image model: the model, the number of attempts, the seconds, and how it failed, if it did.
-RecordImage = Callable[[ImageModel, int, float, ModelError | None], None]
-
-
-async def draw(
-    images: ImageModels | None,
-    prompt: str,
-    photo: Image | None,
-    timeout: float,
-    record: RecordImage = lambda model, attempts, seconds, error: None,
-) -> Image:
-    """Generate an image within `timeout` seconds, all attempts of both models; it decodes and holds no metadata.
-
-    If there is a fallback, each model gets half of the time; a faulty request (`bad_request`) is not repeated.
-    `record` is called once for each model. Raises ModelError.
-    """
-    if images is None:
-        raise ModelError("unknown_model", "no image model is configured: set MAAS_IMAGE_MODEL")
-    model, fallback, delay = images.model, images.fallback, images.retry_delay
-    if fallback is None:
-        return await _draw(model, prompt, photo, timeout, delay, record)
-    end = time.monotonic() + timeout
-    try:
-        return await _draw(model, prompt, photo, timeout / 2, delay, record)
-    except ModelError as error:
-        if error.code == "bad_request":
-            raise
-        _log.warning("image_fallback_called", fallback=spec_of(fallback), cause=str(error))
-    return await _draw(fallback, prompt, photo, end - time.monotonic(), delay, record)
-
-
-async def _draw(
-    model: ImageModel, prompt: str, photo: Image | None, budget: float, delay: float, record: RecordImage
-) -> Image:
-    call = partial(model.draw, prompt, photo)
-    began = time.monotonic()
-    try:
-        image, attempts = await repeat(model, call, budget=budget, attempt_timeout=budget, first_delay=delay)
-    except ModelError as error:
-        record(model, error.attempts, time.monotonic() - began, error)
-        raise
-    record(model, attempts, time.monotonic() - began, None)  # paid for, also where it cannot be used
-    if len(image.data) > MAX_IMAGE_BYTES:
-        raise _unusable(model, f"has {len(image.data)} bytes; at most {MAX_IMAGE_BYTES} are allowed")
-    try:
-        sanitized = await sanitize_image_async(image.data)
-    except ValueError as error:
-        raise _unusable(model, str(error)) from error
-    return Image(sanitized.data, sanitized.media_type)
-
-
-def _unusable(model: ImageModel, why: str) -> ModelError:
-    return ModelError("malformed", f"{spec_of(model)}: its image {why}")
-
-
 class NoVector(Exception):
     """A query could not be embedded; `is_busy`: because many queries were being embedded."""
 
@@ -319,9 +271,7 @@ class QueryEmbedder:
         try:
             with self._breaker.call(self.timeout) as call:
                 self._breaker.admit(call)
-                result = await once(
-                    self._embedder, lambda limit: self._embedder.embed([query], "question", limit), self.timeout
-                )
+                result = await self._embed([query], "question", self.timeout)
         except ModelError as error:
             raise NoVector(str(error)) from error
         finally:
@@ -332,14 +282,19 @@ class QueryEmbedder:
         return vector
 
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> tuple[list[Sequence[float]], int]:
-        """Embed texts in portions; return their vectors and the tokens used. Raises ModelError."""
+        """Embed texts in portions, all within `timeout` seconds; return vectors and tokens used. Raises ModelError."""
         vectors: list[Sequence[float]] = []
         used, end = 0, time.monotonic() + timeout
         size = max(1, min(self._embedder.batch, MAX_EMBEDDED_TEXTS))
         for at in range(0, len(texts), size):
             portion = texts[at : at + size]
-            work = partial(self._embedder.embed, portion, purpose)
-            result = await once(self._embedder, work, max(end - time.monotonic(), 0.001))
+            result = await self._embed(portion, purpose, max(end - time.monotonic(), 0.001))
             vectors += result.vectors
             used += result.tokens
         return vectors, used
+
+    async def _embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
+        with gen_ai.embedding(self._embedder) as operation:
+            result = await once(self._embedder, partial(self._embedder.embed, texts, purpose), timeout)
+            operation.embedded(result)
+            return result

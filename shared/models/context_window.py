@@ -67,7 +67,9 @@ class ServedModel(Protocol):
 
     kind: Kind | None
 
-    async def window(self) -> ServerWindow | None: ...
+    async def window(self) -> ServerWindow | None:
+        """Return the context window that the server reports, None where it reports none."""
+        ...
 
 
 async def reported_window(model: NamedModel) -> int | None:

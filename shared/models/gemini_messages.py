@@ -64,5 +64,6 @@ def config_of(request: Request, options: types.HttpOptions) -> types.GenerateCon
 
 
 def usage_of(counts: types.GenerateContentResponseUsageMetadata) -> Usage:
+    """Return the tokens of a reply; thoughts count as tokens out."""
     tokens_out = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
     return Usage(counts.prompt_token_count or 0, tokens_out, counts.cached_content_token_count or 0)

@@ -57,6 +57,7 @@ class LocalModel(OpenAIModel):
                     yield thoughts.take(piece) if isinstance(piece, str) else piece
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
         await super().close()
 

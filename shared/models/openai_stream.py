@@ -87,6 +87,7 @@ def text_of(value: Any) -> str:
 
 
 def usage_of(counts: CompletionUsage | None) -> Usage:
+    """Return the tokens of a reply, none where the server counts none."""
     if counts is None:
         return Usage()
     details = counts.prompt_tokens_details

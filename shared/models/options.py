@@ -21,6 +21,7 @@ class ModelOptions:
     `attempt_timeout`: of one attempt, None for all the time that the stage has. `first_token_timeout`: of each sign of
     life of a stream before its first text; from then on it must bring `tokens_per_second`. `tries`: attempts of one
     call. `breaker_failures`: failed calls until the circuit opens, 0 for never. `calls`: at once, in one process.
+    `requests_per_minute`, `tokens_per_minute`: of all processes together.
     `window`: tokens of question and answer together. `text_calls`: the model writes tool calls as text; None: as models
     of one's own servers may. `is_own_server`: the server is not the vendor's. `attempt_source`: what `attempt_timeout`
     comes from.
@@ -34,6 +35,8 @@ class ModelOptions:
     tries: int = MAX_ATTEMPTS
     breaker_failures: int = 1
     calls: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     window: int | None = None
     json_schema: JsonSchema = "plain"
     text_calls: bool | None = None

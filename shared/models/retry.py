@@ -273,6 +273,7 @@ async def repeat(
     cut: Callable[[float], ModelError] | None = None,
     is_patient: bool = False,
     sources: tuple[str, str] = ("", ""),
+    on_refusal: Callable[[ModelError], Awaitable[None]] | None = None,
 ) -> tuple[Answer, int]:
     """Return the result of `call(timeout)`, tried up to `attempts` times, and the number of attempts. Times in seconds.
 
@@ -281,8 +282,8 @@ async def repeat(
     asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`; with `is_patient` one
     that follows a timeout may take all the time that is left, because a slow model is as slow the next time. One that
     found the server away is repeated, but does not count. `sources` name the settings of `attempt_timeout` and
-    `budget`, for the error of a timeout. Raises ModelError of the last attempt with `attempts` set, and with
-    `wait` if the breaker stopped the call or the server was away.
+    `budget`, for the error of a timeout; `on_refusal` learns of each 429. Raises ModelError of the last attempt with
+    `attempts` set, and with `wait` if the breaker stopped the call or the server was away.
     """
     end = clock() + budget
     tries = attempts_made = 0
@@ -298,6 +299,8 @@ async def repeat(
                     break
                 except ModelError as error:
                     attempts_made += not error.is_away
+                    if on_refusal is not None and error.code == "rate_limited":
+                        await on_refusal(error)
                     if error.is_own_limit and (source := sources[limit < longest or longest >= budget]):
                         error.message += f" ({source})"
                     if is_patient and error.code == "timeout":

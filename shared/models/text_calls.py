@@ -127,10 +127,12 @@ class HeldListener:
         self._held: str | None = ""
 
     def begin(self) -> None:
+        """Begin a new answer: drop what is held."""
         self._held = ""
         self._listener.begin()
 
     def text(self, delta: str) -> None:
+        """Pass text on, or hold it while it may still become a call."""
         if self._held is None:
             self._listener.text(delta)
             return

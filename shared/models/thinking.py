@@ -32,6 +32,7 @@ class ThoughtFilter:
 
     @property
     def is_thinking(self) -> bool:
+        """Whether a thought is open."""
         return bool(self._closing)
 
     def take(self, piece: str) -> str:

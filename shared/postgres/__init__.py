@@ -58,13 +58,19 @@ class DatabaseSettings(Protocol):
     """Where the database is; without `database_url` it is the embedded one on the folder `data_dir`."""
 
     @property
-    def database_url(self) -> SecretStr | None: ...
+    def database_url(self) -> SecretStr | None:
+        """The address of a server of one's own; None: the embedded one."""
+        ...
 
     @property
-    def listen_database_url(self) -> SecretStr | None: ...
+    def listen_database_url(self) -> SecretStr | None:
+        """A direct connection for LISTEN; None: `database_url`."""
+        ...
 
     @property
-    def data_dir(self) -> Path | None: ...
+    def data_dir(self) -> Path | None:
+        """The folder of the embedded server; None: the default."""
+        ...
 
 
 @contextmanager

@@ -62,10 +62,12 @@ class Cluster:
 
     @property
     def data(self) -> Path:
+        """The data directory of Postgres."""
         return self.home / "cluster" / "data"
 
     @property
     def password(self) -> str:
+        """The password of the superuser, which the cluster was created with."""
         return (self.home / "cluster" / "password").read_text().strip()
 
     def ensure(self) -> None:
@@ -139,7 +141,10 @@ class Cluster:
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def choose_port(self, *, fresh: bool) -> int:
-        """Return the port of the last start, so that URLs stay valid, or a new one below the ephemeral ports."""
+        """Return the port of the last start, so that URLs stay valid, or a new one below the ephemeral ports.
+
+        Raises MaasError('postgres_start_failed') when none is free.
+        """
         file = self.home / "port"
         if not fresh and file.exists() and (text := file.read_text().strip()).isdigit():
             return int(text)
@@ -272,6 +277,7 @@ class ServerLog:
         os.set_blocking(self.reading, False)
 
     def fileno(self) -> int:
+        """Return the descriptor that the server writes to."""
         return self.reading
 
     def close_writing(self) -> None:

@@ -227,7 +227,10 @@ def find_binaries(
 
 
 def wheel() -> Path:
-    """Return the folder of the installed package without importing it: its import takes locks and writes to $HOME."""
+    """Return the folder of the installed package without importing it: its import takes locks and writes to $HOME.
+
+    Raises MaasError('postgres_missing').
+    """
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise MaasError(

@@ -99,7 +99,8 @@ begin
   delete from maas.auth_sessions where id in (
     select id from maas.auth_sessions where expires_at < maas.maas_now()
     order by expires_at limit 100 for update skip locked);
-  update maas.auth_users set last_sign_in_at = maas.maas_now() where user_id = p_user;
+  update maas.auth_users set last_sign_in_at = maas.maas_now() where user_id = p_user
+    and not exists (select from maas.user_roles r where r.user_id = p_user and r.role = 'blocked');
   if not found then
     return null;
   end if;
@@ -113,7 +114,7 @@ begin
 end
 $$;
 comment on function maas.maas_begin_session is
-  'Begins a session with its first refresh token; null if the account no longer exists. '
+  'Begins a session with its first refresh token; null if the account no longer exists, or is blocked. '
   'An account keeps its 50 newest sessions';
 
 create or replace function maas.maas_refresh_session(p_hash bytea, p_next bytea, p_days int, p_grace_s float8)

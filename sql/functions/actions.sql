@@ -5,6 +5,7 @@
 --   maas_edit_action      other arguments, while it is pending
 --   maas_decide_by_words  a typed yes or no decides the only one that the last answer showed
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
+--   maas_expire_actions   those that nobody decided in time
 --   maas_open_action      that run claims it: approved -> executing
 --   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
 --   maas_insert_call      a client calls a tool itself: a run of kind action without a proposal
@@ -147,6 +148,21 @@ comment on function maas.maas_decide_action is
   'queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. '
   'p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
 
+create or replace function maas.maas_expire_actions(p_limit int default 500)
+returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  expired int;
+begin
+  update maas.chat_pending_actions set status = 'expired' where id in (
+    select id from maas.chat_pending_actions where status = 'pending' and expires_at <= maas.maas_now()
+    order by expires_at limit p_limit for update skip locked);
+  get diagnostics expired = row_count;
+  return expired;
+end
+$$;
+comment on function maas.maas_expire_actions is
+  'Ends actions that nobody decided in time, so that what waits for them goes on; returns their number';
+
 create or replace function maas.maas_show_actions(p_run uuid, p_attempt int, p_again boolean, p_limit int)
 returns table (id uuid, tool text, arguments jsonb, effect text, wording jsonb, number bigint) language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
@@ -161,13 +177,15 @@ begin
     return;
   end if;
   return query with waiting as (
-    select a.id, count(*) over () as number from maas.chat_pending_actions a
+    select a.id, count(*) over () as number, row_number() over (order by a.created_at, a.place, a.id) as shown_place
+    from maas.chat_pending_actions a
     where a.user_id = asked.user_id and a.status = 'pending' and a.expires_at > maas.maas_now()
       and (a.proposed_in = p_run or p_again and a.conversation_id = asked.conversation_id)
     order by a.created_at, a.place, a.id limit p_limit
   ), shown as (
     update maas.chat_pending_actions a
-    set shown_in = p_run, shown_fingerprint = maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)
+    set shown_in = p_run, shown_place = w.shown_place,
+      shown_fingerprint = maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)
     from waiting w where a.id = w.id and a.status = 'pending'
     returning a.id, a.tool_name, a.tool_args, a.effect, a.wording, w.number, a.created_at, a.place
   )
@@ -197,64 +215,69 @@ comment on function maas.maas_is_shown is
   'Whether the last answer of the conversation before a run showed this action as it is now, and the run came after it';
 
 create or replace function maas.maas_undecided_actions(p_run uuid)
-returns table (id uuid, call text, wording jsonb, arguments jsonb, is_shown boolean) language sql stable
-security definer set search_path = pg_catalog, pg_temp as $$
+returns table (id uuid, call text, wording jsonb, arguments jsonb, is_shown boolean, shown_place int)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with candidates as (
-    select a.id, a.created_at, a.decided_in, a.wording, a.tool_args,
+    select a.id, a.created_at, a.place, a.decided_in, a.wording, a.tool_args, a.shown_in, a.shown_place,
       maas.maas_format_call(a.tool_name, a.tool_args) as call
     from maas.pipeline_runs r
     join maas.chat_pending_actions a on a.conversation_id = r.conversation_id and a.user_id = r.user_id
     where r.id = p_run and a.run_id <> r.id
       and (a.decided_in = r.id or (a.status = 'pending' and a.expires_at > maas.maas_now()))
   )
-  select c.id, c.call, c.wording, c.tool_args, c.decided_in is not null or maas.maas_is_shown(p_run, c.id)
+  select c.id, c.call, c.wording, c.tool_args, c.decided_in is not null or maas.maas_is_shown(p_run, c.id),
+    c.shown_place::int
   from candidates c
   where c.decided_in is not null or not exists (select from candidates d where d.decided_in is not null)
-  order by c.created_at, c.id
+    or exists (select from candidates d where d.decided_in is not null and d.shown_in = c.shown_in)
+  order by c.created_at, c.place, c.id
 $$;
 comment on function maas.maas_undecided_actions is
-  'The actions of the conversation of a run that wait and that earlier runs proposed, or the one that it has decided; '
-  'a yes or no may mean the only one that is_shown';
+  'The actions of the conversation of a run that wait and that earlier runs proposed, or the list of which it has '
+  'decided some; what the message says may mean those that is_shown, by their shown_place';
 
-create or replace function maas.maas_decide_by_words(p_run uuid, p_attempt int, p_decision text)
-returns table (verdict text, call text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_decide_by_words(p_run uuid, p_attempt int, p_decision text, p_places int[])
+returns table (verdict text, calls text[]) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   said record;
+  meant record;
   action record;
-  decided record;
 begin
   select r.user_id, r.user_query into said from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null and r.kind = 'ask' for key share of r;
   if not found then
-    return query select 'lost', null;
+    return query select 'lost', null::text[];
     return;
   end if;
-  select count(*) as number, min(u.id::text)::uuid as id, min(u.call) as call into action
-  from maas.maas_undecided_actions(p_run) u where u.is_shown;
-  if action.number <> 1 then
-    return query select case action.number when 0 then 'none' else 'several' end, null;
+  perform from maas.chat_pending_actions a
+  where a.id in (select u.id from maas.maas_undecided_actions(p_run) u where u.is_shown) order by a.id for update;
+  select array_agg(u.id order by u.shown_place) as ids, array_agg(u.call order by u.shown_place) as calls into meant
+  from maas.maas_undecided_actions(p_run) u
+  where u.is_shown and u.shown_place = any(p_places);
+  if coalesce(cardinality(meant.ids), 0) = 0 or cardinality(meant.ids) <> cardinality(p_places) then
+    return query select 'none', null::text[];
     return;
   end if;
-  perform from maas.chat_pending_actions a where a.id = action.id and a.decided_in = p_run;
-  if found then
-    return query select 'decided', action.call;
-    return;
-  end if;
-  select d.verdict into decided from maas.chat_pending_actions a
-  cross join lateral maas.maas_decide_action(
-    a.id, said.user_id, p_decision, 'words', p_fingerprint => a.shown_fingerprint) d
-  where a.id = action.id;
-  if decided.verdict = 'decided' then
+  for action in
+    select a.id, a.shown_fingerprint from maas.chat_pending_actions a
+    where a.id = any(meant.ids) and a.decided_in is distinct from p_run order by array_position(meant.ids, a.id)
+  loop
+    perform from maas.maas_decide_action(
+      action.id, said.user_id, p_decision, 'words', p_fingerprint => action.shown_fingerprint) d
+    where d.verdict = 'decided';
+    if not found then
+      raise exception 'action % cannot be decided although it is locked', action.id;
+    end if;
     update maas.chat_pending_actions a set decided_in = p_run, decided_words = said.user_query where a.id = action.id;
-  end if;
-  return query select case decided.verdict when 'decided' then 'decided' when 'expired' then 'expired' else 'none' end,
-    action.call;
+  end loop;
+  return query select 'decided', meant.calls;
 end
 $$;
 comment on function maas.maas_decide_by_words is
-  'Decides the only action that the last answer of the conversation of a run showed, whose message said yes or no; '
-  'returns decided (also when repeated), none, several, expired, or lost: the caller no longer owns the run';
+  'Decides the actions with these places in the list that the last answer of the conversation of a run showed, whose '
+  'message said so: all of them or none; returns decided (also when repeated), none: they do not wait as they were '
+  'shown, or lost: the caller no longer owns the run';
 
 create or replace function maas.maas_open_action(p_run uuid, p_attempt int)
 returns table (verdict text, call_id text, tool text, version text, arguments jsonb, is_intact boolean, status text,

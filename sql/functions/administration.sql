@@ -32,52 +32,69 @@ comment on function maas.maas_set_prompt is
   'Replaces a prompt that was edited from p_version. verdict: saved, not_found, '
   'or conflict with the version that was saved meanwhile, and who saved it';
 
-create or replace function maas.maas_insert_trial(p_run uuid, p_role text, p_text text, p_actor text)
+create or replace function maas.maas_insert_trial(p_run uuid, p_role text, p_text text, p_actor text,
+  p_stage text default 'final_responder', p_model text default null)
 returns table (verdict text, id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   origin record;
   trial uuid;
 begin
-  select r.user_id, r.user_query, r.assistant, r.source, r.kind,
-    r.final_context_payload is not null as has_payload, a.role_name
+  select r.user_id, r.user_query, r.assistant, r.source, r.kind, r.analysis_result, r.draft_context,
+    r.final_context_payload, a.role_name, case p_stage
+      when 'analyzer' then r.queue_state = 2 and not maas.maas_is_forgotten(r.user_query)
+        and not coalesce(r.analysis_result ? 'answer', false)
+      when 'assembler' then r.draft_context is not null and r.queue_state = 2
+      when 'final_responder' then r.final_context_payload is not null end as is_recorded
   into origin from maas.pipeline_runs r left join maas.assistants a on a.name = r.assistant and a.is_active
   where r.id = p_run;
   if not found then
     return query select 'not_found', null::uuid;
     return;
-  elsif origin.kind <> 'ask' or not origin.has_payload or origin.role_name is null then
+  elsif origin.kind <> 'ask' or origin.is_recorded is not true or origin.role_name is null then
     return query select 'not_replayable', null::uuid;
     return;
   elsif regexp_replace(p_role, '\.en$', '') not in ('FinalResponder', origin.role_name) then
     return query select 'other_role', null::uuid;
     return;
   end if;
-  insert into maas.pipeline_runs as r (user_id, user_query, assistant, kind, source, metadata, caller, is_remembered)
+  insert into maas.pipeline_runs as r (user_id, user_query, assistant, kind, source, metadata, caller, is_remembered,
+    status, analysis_result, draft_context, final_context_payload)
   values (origin.user_id, origin.user_query, origin.assistant, 'trial', origin.source,
-    jsonb_build_object('trial', jsonb_build_object('run_id', p_run, 'role', p_role, 'text', p_text)),
-    coalesce(p_actor, ''), false)
+    jsonb_build_object('trial', jsonb_strip_nulls(jsonb_build_object(
+      'run_id', p_run, 'role', p_role, 'text', p_text, 'stage', p_stage, 'model', p_model))),
+    coalesce(p_actor, ''), false,
+    case p_stage when 'analyzer' then 'NEW' when 'assembler' then 'ASSEMBLING' else 'READY' end,
+    case when p_stage <> 'analyzer' then origin.analysis_result end,
+    case when p_stage <> 'analyzer' then origin.draft_context end,
+    case when p_stage = 'final_responder' then origin.final_context_payload end)
   returning r.id into trial;
-  perform maas.maas_write_audit(
-    'prompt_try', origin.user_id, p_run, jsonb_build_object('role_name', p_role, 'trial', trial), p_actor);
+  perform maas.maas_write_audit('prompt_try', origin.user_id, p_run, jsonb_strip_nulls(jsonb_build_object(
+    'role_name', p_role, 'trial', trial, 'stage', p_stage, 'model', p_model)), p_actor);
   return query select 'inserted', trial;
 end
 $$;
 comment on function maas.maas_insert_trial is
-  'Inserts a run of kind trial, which answers p_run again with another prompt text. '
-  'verdict: inserted, not_found, not_replayable (it is not a question, or its final context is not there), '
-  'other_role (its answer does not use that prompt)';
+  'Inserts a run of kind trial, which answers p_run again from a stage on: analyzer, assembler or final_responder, '
+  'with what is recorded before it; p_model has the role of that stage, and p_text is its prompt. '
+  'verdict: inserted, not_found, not_replayable (it is not a question, or what comes before the stage is not there), '
+  'other_role (the stage does not use that prompt)';
 
-create or replace function maas.maas_set_admin(p_user uuid, p_is_admin boolean, p_actor text) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_set_roles(p_user uuid, p_is_admin boolean, p_is_blocked boolean, p_actor text)
+returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('maas.actor', coalesce(p_actor, ''), true);
-  if p_is_admin then
-    insert into maas.user_roles (user_id, role) values (p_user, 'admin') on conflict do nothing;
-  else
-    delete from maas.user_roles where user_id = p_user and role = 'admin';
-  end if;
+  insert into maas.user_roles (user_id, role)
+  select p_user, r.role from (values ('admin', p_is_admin), ('blocked', p_is_blocked)) r(role, is_set) where r.is_set
+  on conflict do nothing;
+  delete from maas.user_roles l using (values ('admin', p_is_admin), ('blocked', p_is_blocked)) r(role, is_set)
+  where l.user_id = p_user and l.role = r.role and not r.is_set;
   perform set_config('maas.actor', '', true);
+  if p_is_blocked then
+    perform maas.maas_end_sessions(p_user, null, 'global');
+  end if;
 end
 $$;
-comment on function maas.maas_set_admin is 'Makes a user an administrator of all users, or one no longer';
+comment on function maas.maas_set_roles is
+  'Makes a user an administrator of all users, or one no longer; blocks a user, which ends their sessions, '
+  'or ends the block. Null leaves a role as it is';

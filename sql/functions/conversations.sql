@@ -14,7 +14,7 @@ comment on function maas.maas_title is
   'The title of a conversation after its first message; null for a command or a blank beginning';
 
 create or replace function maas.maas_create_conversation(p_user uuid, p_assistant text, p_mode text default null,
-  p_queue_limit int default null)
+  p_queue_limit int default null, p_remembered boolean default true)
 returns table (verdict text, id uuid, run_id uuid)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -33,8 +33,9 @@ begin
     return;
   end if;
   verdict := 'created';
-  insert into maas.chat_conversations as c (user_id, assistant, mode)
-  values (p_user, p_assistant, coalesce(p_mode, maas.maas_default_mode(p_assistant))) returning c.id into id;
+  insert into maas.chat_conversations as c (user_id, assistant, mode, is_remembered)
+  values (p_user, p_assistant, coalesce(p_mode, maas.maas_default_mode(p_assistant)), p_remembered)
+  returning c.id into id;
   if opening is not null then
     insert into maas.pipeline_runs as r (user_id, user_query, assistant, conversation_id)
     values (p_user, opening, p_assistant, id)

@@ -52,6 +52,20 @@ comment on function maas.maas_store_exchange is
   'call: one that ended in tool calls or failed, kept for its cost alone. An exchange of this key that is younger than '
   'replace_within seconds was answered again, and leaves memory. Returns stored or replaced';
 
+create or replace function maas.maas_replaced_runs(p_user uuid, p_run uuid) returns setof uuid language sql stable as $$
+  with recursive earlier as (
+    select o.id, o.replaces, 1 as place from maas.pipeline_runs r
+    join maas.pipeline_runs o on o.id = r.replaces and o.user_id = p_user where r.id = p_run and r.user_id = p_user
+    union all
+    select o.id, o.replaces, e.place + 1 from earlier e
+    join maas.pipeline_runs o on o.id = e.replaces and o.user_id = p_user where e.place < 1000
+  )
+  select id from earlier order by place desc
+$$;
+comment on function maas.maas_replaced_runs is
+  'The runs whose question this run answers again, oldest first: the one that it replaces, the one that this had '
+  'replaced, and so on, also those that failed';
+
 create or replace function maas.maas_drop_replaced(p_run uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -60,8 +74,8 @@ declare
 begin
   select r.user_id, array_agg(g.id) into target_user, logs
   from maas.pipeline_runs r
-  join maas.pipeline_runs o on o.id = r.replaces and o.user_id = r.user_id
-  join maas.raw_logs g on g.run_id = o.id and g.user_id = o.user_id
+  cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+  join maas.raw_logs g on g.run_id = o and g.user_id = r.user_id
   where r.id = p_run group by r.user_id;
   if logs is not null then
     perform maas.maas_lock_memory(target_user);
@@ -70,4 +84,4 @@ begin
 end
 $$;
 comment on function maas.maas_drop_replaced is
-  'Deletes from memory the exchange that this run has answered again; its run must be finished';
+  'Deletes from memory the exchanges that this run has answered again; their runs must be finished';

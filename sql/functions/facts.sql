@@ -42,7 +42,7 @@ create or replace function maas.maas_rebuild_facts(
 returns void language plpgsql as $$
 begin
   perform maas.maas_lock_memory(p_user);
-  delete from maas.facts f where f.user_id = p_user and f.id = any(p_gone) and f.origin <> 'person';
+  delete from maas.facts f where f.user_id = p_user and f.id = any(p_gone) and f.origin in ('rule', 'model');
   perform maas.maas_write_facts(jsonb_build_array(jsonb_build_object('user_id', p_user, 'facts', p_facts)));
   perform maas.maas_write_audit('fact', p_user, null, jsonb_build_object(
     'verdict', 'rebuilt', 'gone', cardinality(p_gone), 'new', jsonb_array_length(p_facts)), p_actor);
@@ -87,9 +87,10 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   ), stated as (  -- the same again is one fact
     select n.whose, n.attribute, n.place, (array_agg(n.fact order by n.from_day, n.said_at, n.seq))[1] as fact,
       min(n.from_day) as from_day, max(n.said_at) as last_said_at, max((n.fact).true_until) as last_day,
-      array_agg(distinct u.id) as logs, max(n.verdict) as verdict, max(n.decided_at) as decided_at,
+      coalesce(array_agg(distinct u.id) filter (where u.id is not null), '{}') as logs,
+      max(n.verdict) as verdict, max(n.decided_at) as decided_at,
       max(n.decided_on) as decided_on, max(n.today) as today
-    from numbered n cross join lateral unnest((n.fact).raw_log_ids) u(id) group by n.whose, n.attribute, n.place
+    from numbered n left join lateral unnest((n.fact).raw_log_ids) u(id) on true group by n.whose, n.attribute, n.place
   ), lines as materialized (
     select t.*, case when exists (select from corrected) then (
         select min(c.corrected_on) from corrected c where c.id = any(t.logs)
@@ -208,9 +209,11 @@ begin
   if not found then
     return;
   end if;
-  select f.raw_log_ids[1], f.id into log_id, fact_id from maas.facts f
-  where f.user_id = p_user and f.origin = 'person' and f.subject = old.subject and f.attribute = old.attribute
-    and f.key = maas.maas_note_key(p_statement) order by f.said_at desc limit 1;
+  select n.raw_log_ids[1], n.id into log_id, fact_id from (
+    select f.* from maas.facts f
+    where f.user_id = p_user and f.origin = 'person' and f.subject = old.subject and f.attribute = old.attribute
+    order by f.said_at desc, f.seq desc limit 1) n
+  where n.key = maas.maas_note_key(p_statement) and n.raw_log_ids <> '{}';
   if found then
     select g.run_id into run_id from maas.raw_logs g where g.id = log_id and g.user_id = p_user;
     return next;
@@ -232,7 +235,7 @@ end
 $$;
 comment on function maas.maas_correct_fact is
   'Logs a message of the user that says what is right instead of a fact, a fact of its own; '
-  'the same text again is that correction. No row: there is no such fact';
+  'the text of the newest correction again is that correction. No row: there is no such fact';
 
 create or replace function maas.maas_merge_fact_names(p_user uuid, p_name text, p_same_as text)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -256,6 +259,17 @@ end
 $$;
 comment on function maas.maas_merge_fact_names is
   'Says that two names are one subject; returns how many facts the first name has';
+
+create or replace function maas.maas_delete_entered_fact(p_user uuid, p_id uuid) returns int language sql as $$
+  with gone as (
+    delete from maas.facts f using maas.facts t
+    where t.id = p_id and t.user_id = p_user and t.raw_log_ids = '{}' and f.user_id = t.user_id and f.key = t.key
+      and f.attribute = t.attribute and f.raw_log_ids = '{}'
+    returning 1)
+  select count(*)::int from gone
+$$;
+comment on function maas.maas_delete_entered_fact is
+  'Deletes a fact that rests on no message, whenever it was entered; returns how many rows it was';
 
 create or replace function maas.maas_delete_facts(p_user uuid, p_logs uuid[]) returns int language plpgsql as $$
 declare

@@ -157,6 +157,7 @@ declare
   rest uuid[];
   written uuid[];
   reopened int;
+  deleted_facts int;
   forgotten int;
   forgotten_late int := 0;
 begin
@@ -169,7 +170,7 @@ begin
     and not exists (select from unnest(gone) o(id) where o.id = l.id));
   perform maas.maas_dissolve_parents(gone);
   perform maas.maas_relink_corrections(p_user, gone || p_logs);
-  perform maas.maas_delete_facts(p_user, p_logs);
+  deleted_facts := maas.maas_delete_facts(p_user, p_logs) + maas.maas_delete_entered_fact(p_user, p_id);
   delete from maas.lsm_storage l using unnest(gone) o(id) where l.id = o.id and l.user_id = p_user;
   update maas.term_df d set turns = d.turns - t.turns
   from (
@@ -201,27 +202,99 @@ begin
     delete from maas.raw_logs g where g.user_id = p_user and g.id = any(rest);
     get diagnostics forgotten_late = row_count;
   end if;
-  return jsonb_build_object('logs', forgotten + forgotten_late, 'records', cardinality(gone), 'reopened', reopened);
+  return jsonb_build_object('logs', forgotten + forgotten_late, 'records', cardinality(gone), 'reopened', reopened,
+    'facts', deleted_facts);
 end
 $$;
 comment on function maas.maas_delete_logs is
   'Deletes messages and every summary made of them, and the summary p_id; returns counts. Raises object_in_use';
+
+create or replace function maas.maas_forget_words(p_user uuid, p_id uuid, p_words uuid[], p_runs uuid[],
+  p_doubtful boolean)
+returns jsonb language plpgsql as $$
+declare
+  logs uuid[] := coalesce(p_words, '{}');  -- and the answers that are deleted with them
+  using_runs uuid[] := '{}';  -- runs that used any of these
+  new_runs uuid[] := p_runs;
+  answers uuid[];
+  new_logs uuid[];
+  doubtful uuid[];
+  repeating jsonb;       -- the answers among logs, as a person reads them
+  counts jsonb;
+  recorded jsonb;        -- the runs of these messages
+  since timestamptz;
+begin
+  for pass in 1..20 loop
+    answers := array(  -- except messages that no summary covers yet: an Archivist may be reading them
+      select g.id from unnest(new_runs) f(run_id) join maas.raw_logs g using (run_id)
+      where g.user_id = p_user and g.message_type = 'assistant_response' and g.turn_no = 0
+        and g.archived_at is not null and not g.archive_owed
+        and not exists (select from unnest(logs) w(id) where w.id = g.id));
+    using_runs := array(select unnest(using_runs) union select unnest(new_runs));
+    new_logs := case when answers = '{}' or p_doubtful and pass = 1 then answers
+      else maas.maas_repeating_answers(p_user, p_words, answers) end;
+    logs := logs || new_logs;
+    exit when new_logs = '{}' or p_words is null;
+    new_runs := array(
+      select r from maas.maas_runs_using(
+        p_user, new_logs || array(select o from maas.maas_records_covering(p_user, new_logs) o)) r
+      where not exists (select from unnest(using_runs) v(id) where v.id = r));
+  end loop;
+  doubtful := array(
+    select r.id from (
+      select unnest(using_runs) as id except select g.run_id from unnest(logs) w(id) join maas.raw_logs g using (id)
+      where g.user_id = p_user and g.message_type = 'assistant_response') v
+    join maas.pipeline_runs r using (id)
+    where r.user_id = p_user and (r.status not in ('COMPLETED', 'FAILED') or exists (
+      select from maas.raw_logs g where g.run_id = r.id and g.user_id is not distinct from p_user
+      and g.message_type = 'assistant_response' and g.turn_no = 0)));
+
+  repeating := (
+    select coalesce(jsonb_agg(jsonb_build_object('request_id', d.run_id, 'id', d.id, 'created_at', d.created_at,
+      'answer', left(d.content, 200)) order by d.seq desc), '[]')
+    from (
+      select g.* from (select unnest(logs) as id except select unnest(p_words)) a join maas.raw_logs g using (id)
+      where g.user_id = p_user order by g.seq desc limit 100) d);
+
+  recorded := maas.maas_recorded_in(p_user, logs);
+  since := least((select min(g.created_at) from unnest(p_words) w(id) join maas.raw_logs g using (id)),
+    (select f.created_at from maas.facts f where f.id = p_id and f.user_id = p_user));
+  begin  -- what takes long comes first: the engine lock may be held from here on
+    -- they may hold it, and nobody misses them
+    delete from maas.pipeline_runs r where r.user_id = p_user and r.kind = 'trial';
+    counts := maas.maas_delete_logs(p_user, p_id, logs);
+  exception when object_in_use then
+    return jsonb_build_object('verdict', 'in_use');
+  end;
+  perform maas.maas_blank_runs(p_user, recorded, since);
+  counts := counts || jsonb_build_object('answers', cardinality(logs) - coalesce(cardinality(p_words), 0));
+  delete from maas.forgotten_memories f where f.user_id = p_user and f.memory_id = p_id;
+  if doubtful <> '{}' then
+    insert into maas.forgotten_memories (user_id, memory_id, runs) values (p_user, p_id, doubtful);
+  end if;
+  return jsonb_build_object('verdict', 'forgotten', 'counts', counts, 'repeating', repeating,
+    'doubtful_runs', cardinality(doubtful), 'doubtful', (
+    select coalesce(jsonb_agg(to_jsonb(d) order by d.seq desc) , '[]') from (
+      select r.id as request_id, g.id, r.status, r.created_at, left(r.final_answer, 200) as answer, r.seq
+      from maas.pipeline_runs r left join maas.raw_logs g
+        on g.run_id = r.id and g.user_id = r.user_id and g.message_type = 'assistant_response' and g.turn_no = 0
+      where r.user_id = p_user and r.id = any(doubtful) order by r.seq desc limit 100) d));
+end
+$$;
+comment on function maas.maas_forget_words is
+  'Deletes messages p_words (null: deleted before), every summary made of them and the summary p_id, and those answers '
+  'of p_runs, which used them, that repeat them; verdict: forgotten or in_use. Names the other answers, '
+  'which p_doubtful deletes, too';
 
 create or replace function maas.maas_forget(p_id uuid, p_user uuid default null, p_actor text default null,
   p_doubtful boolean default false)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   target_user uuid;
-  words uuid[];          -- messages of the memory itself
-  logs uuid[];           -- and the answers that are deleted with them
-  using_runs uuid[] := '{}';  -- runs that used any of these
-  new_runs uuid[];
-  answers uuid[];
-  new_logs uuid[];
-  doubtful uuid[];
-  repeating jsonb;       -- the answers among logs, as a person reads them
-  origin uuid;           -- the run that the memory was made from
-  counts jsonb;
+  words uuid[];  -- messages of the memory itself
+  using_runs uuid[];
+  origin uuid;   -- the run that the memory was made from
+  result jsonb;
 begin
   select w.user_id, w.logs into target_user, words from maas.maas_memory_logs(p_id, p_user) w;
   if not found then
@@ -241,72 +314,20 @@ begin
     if maas.maas_is_in_use(target_user, words) then
       return jsonb_build_object('verdict', 'in_use');
     end if;
-  end if;
-  origin := coalesce((select l.run_id from maas.lsm_storage l where l.id = p_id),
-    (select g.run_id from maas.raw_logs g where g.id = p_id), p_id);
-
-  logs := coalesce(words, '{}');
-  new_runs := using_runs;
-  if words is not null then
-    new_runs := array(
+    using_runs := array(
       select r from maas.maas_runs_using(
         target_user, words || p_id || array(select o from maas.maas_records_covering(target_user, words) o)) r);
   end if;
-  for pass in 1..20 loop
-    answers := array(  -- except messages that no summary covers yet: an Archivist may be reading them
-      select g.id from unnest(new_runs) f(run_id) join maas.raw_logs g using (run_id)
-      where g.user_id = target_user and g.message_type = 'assistant_response' and g.turn_no = 0
-        and g.archived_at is not null and not g.archive_owed
-        and not exists (select from unnest(logs) w(id) where w.id = g.id));
-    using_runs := array(select unnest(using_runs) union select unnest(new_runs));
-    new_logs := case when answers = '{}' or p_doubtful and pass = 1 then answers
-      else maas.maas_repeating_answers(target_user, words, answers) end;
-    logs := logs || new_logs;
-    exit when new_logs = '{}' or words is null;
-    new_runs := array(
-      select r from maas.maas_runs_using(
-        target_user, new_logs || array(select o from maas.maas_records_covering(target_user, new_logs) o)) r
-      where not exists (select from unnest(using_runs) v(id) where v.id = r));
-  end loop;
-  doubtful := array(
-    select r.id from (
-      select unnest(using_runs) as id except select g.run_id from unnest(logs) w(id) join maas.raw_logs g using (id)
-      where g.user_id = target_user and g.message_type = 'assistant_response') v
-    join maas.pipeline_runs r using (id)
-    where r.user_id = target_user and (r.status not in ('COMPLETED', 'FAILED') or exists (
-      select from maas.raw_logs g where g.run_id = r.id and g.user_id is not distinct from target_user
-      and g.message_type = 'assistant_response' and g.turn_no = 0)));
-
-  repeating := (
-    select coalesce(jsonb_agg(jsonb_build_object('request_id', d.run_id, 'id', d.id, 'created_at', d.created_at,
-      'answer', left(d.content, 200)) order by d.seq desc), '[]')
-    from (
-      select g.* from (select unnest(logs) as id except select unnest(words)) a join maas.raw_logs g using (id)
-      where g.user_id = target_user order by g.seq desc limit 100) d);
-
-  begin  -- what takes long comes first: the engine lock may be held from here on
-    -- they may hold it, and nobody misses them
-    delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';
-    counts := maas.maas_delete_logs(target_user, p_id, logs);
-  exception when object_in_use then
-    return jsonb_build_object('verdict', 'in_use');
-  end;
-  counts := counts || jsonb_build_object('answers', cardinality(logs) - coalesce(cardinality(words), 0));
-  delete from maas.forgotten_memories f where f.user_id = target_user and f.memory_id = p_id;
-  if doubtful <> '{}' then
-    insert into maas.forgotten_memories (user_id, memory_id, runs) values (target_user, p_id, doubtful);
+  origin := coalesce((select l.run_id from maas.lsm_storage l where l.id = p_id),
+    (select g.run_id from maas.raw_logs g where g.id = p_id), p_id);
+  result := maas.maas_forget_words(target_user, p_id, words, using_runs, p_doubtful);
+  if result->>'verdict' = 'forgotten' then
+    perform maas.maas_write_audit('forget', target_user, p_id,
+      result->'counts' || jsonb_build_object('doubtful', result->'doubtful_runs'), p_actor);
+    perform maas.maas_emit('memory.forgotten', target_user, origin,
+      jsonb_build_object('memory_id', p_id) || (result->'counts'));
   end if;
-  perform maas.maas_write_audit(
-    'forget', target_user, p_id, counts || jsonb_build_object('doubtful', cardinality(doubtful)), p_actor);
-  perform maas.maas_emit('memory.forgotten', target_user, origin, jsonb_build_object('memory_id', p_id)
-    || counts);
-  return counts || jsonb_build_object('verdict', 'forgotten', 'repeating', repeating,
-    'doubtful_runs', cardinality(doubtful), 'doubtful', (
-    select coalesce(jsonb_agg(to_jsonb(d) order by d.seq desc) , '[]') from (
-      select r.id as request_id, g.id, r.status, r.created_at, left(r.final_answer, 200) as answer, r.seq
-      from maas.pipeline_runs r left join maas.raw_logs g
-        on g.run_id = r.id and g.user_id = r.user_id and g.message_type = 'assistant_response' and g.turn_no = 0
-      where r.user_id = target_user and r.id = any(doubtful) order by r.seq desc limit 100) d));
+  return result - 'counts' || coalesce(result->'counts', '{}');
 end
 $$;
 comment on function maas.maas_forget is

@@ -39,13 +39,17 @@ begin
         select sum(octet_length(a.content)) from maas.attachments a where a.user_id = p_user)
       when 'user_memory_bytes' then maas.maas_memory_bytes(p_user)
       when 'user_webhooks' then (
-        select count(*) from (select from maas.webhook_endpoints e where e.user_id = p_user limit quota + 1) e)
+        select count(*) from (
+          select from maas.webhook_endpoints e where e.user_id = p_user and e.task_id is null limit quota + 1) e)
+      when 'user_schedules' then (
+        select count(*) from (select from maas.schedules s where s.user_id = p_user limit quota + 1) s)
     end;
     if used > quota then
       raise exception using errcode = 'MQ001',
         message = format('with this the user would have more than %s %s; ', quota, case quota_name
           when 'user_conversations' then 'conversations: continue an existing one'
           when 'user_webhooks' then 'webhooks: delete some first'
+          when 'user_schedules' then 'schedules: delete some first'
           when 'user_documents' then 'documents: remove some first'
           when 'user_document_bytes' then 'bytes of documents: remove some first'
           when 'user_images' then 'images: delete some first'

@@ -43,7 +43,7 @@ begin
       i.tags, i.summary, i.logs, coalesce(i.degraded, false), i.last_at, i.known_at, i.origins
     from items i
     cross join lateral (
-      select coalesce((select p.timezone from maas.user_profiles p where p.user_id = i.user_id), zone) as own) z
+      select coalesce((select p.timezone from maas.user_settings p where p.user_id = i.user_id), zone) as own) z
     where i.summary <> '' and i.logs is not null
     on conflict (run_id, uuid_send(user_id)) where superseded_at is null do update set
       time_bucket_start = excluded.time_bucket_start, time_bucket_end = excluded.time_bucket_end, tags = excluded.tags,
@@ -144,7 +144,8 @@ comment on function maas.maas_archive_exchange is
 
 create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) returns uuid[] language sql stable as $$
   select array(
-    select replaces from maas.pipeline_runs where user_id = p_user and seq = p_seq and replaces is not null
+    select o from maas.pipeline_runs r cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+    where r.user_id = p_user and r.seq = p_seq and r.replaces is not null
     union all
     select id from maas.pipeline_runs where user_id = p_user and kind in ('ask', 'action', 'task') and seq >= p_seq
     union all
@@ -153,5 +154,5 @@ create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) retu
     select id from maas.pipeline_runs where queue_state in (-4, -3) and user_id = p_user and kind in ('ask', 'action'))
 $$;
 comment on function maas.maas_hidden_runs is
-  'Requests with this seq or a higher one, those that are not taken in yet, and the one that is answered again: no '
+  'Requests with this seq or a higher one, those that are not taken in yet, and those that are answered again: no '
   'answer may use them';

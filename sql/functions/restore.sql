@@ -32,8 +32,11 @@ returns table (id uuid, user_id uuid) language sql stable as $$
   union all select t.id, t.user_id from maas.chat_pending_actions t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.user_notes t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.attachments t where t.id = any(p_ids)
+  union all select t.id, coalesce(t.user_id, '00000000-0000-0000-0000-000000000000') from maas.knowledge_documents t
+    where t.id = any(p_ids)
 $$;
-comment on function maas.maas_id_owners is 'The users whose rows have these ids';
+comment on function maas.maas_id_owners is
+  'The users whose rows have these ids; the zero uuid for documents of everybody';
 
 create or replace function maas.maas_classify_ids(p_user uuid, p_ids uuid[])
 returns table (id uuid, is_own boolean, is_foreign boolean) language sql stable as $$
@@ -86,8 +89,17 @@ declare
 begin
   if not exists (select from pg_class where oid = p_table and relnamespace = 'maas'::regnamespace and relname in (
       'raw_logs', 'lsm_storage', 'memory_corrections', 'facts', 'fact_decisions', 'fact_names', 'user_notes',
-      'chat_conversations', 'chat_messages', 'attachments')) then
+      'chat_conversations', 'chat_messages', 'attachments', 'knowledge_documents', 'knowledge_chunks')) then
     raise feature_not_supported using message = format('%s is not restored', p_table);
+  end if;
+  if p_table = 'maas.knowledge_chunks'::regclass then
+    return maas.maas_restore_passages(p_user, p_rows, p_keep);
+  end if;
+  if p_table = 'maas.knowledge_documents'::regclass then
+    perform maas.maas_lock('documents', p_user::text);
+    p_rows := (  -- by its time a document is known as one of this import
+      select jsonb_agg(r.line || jsonb_build_object('updated_at', now()) order by r.place)
+      from jsonb_array_elements(p_rows) with ordinality r(line, place));
   end if;
   if p_table in ('maas.raw_logs'::regclass, 'maas.lsm_storage'::regclass, 'maas.facts'::regclass) and not p_keep then
     p_rows := (  -- a file that a user sends says what it likes of who said it
@@ -141,9 +153,11 @@ begin
     'select count(*) from %s t where t.user_id = $1 and '
     't.id in (select (r->>''id'')::uuid from jsonb_array_elements($2) r)',
     p_table) into there using p_user, p_rows;
-  -- A note that the user made again has the same content under another id, a name that was merged again the same name.
+  -- A note that the user made again has the same content under another id, a name that was merged again or a document
+  -- that was read again the same name.
   if there < (select count(distinct r->>'id') from jsonb_array_elements(p_rows) r)
-    and p_table not in ('maas.user_notes'::regclass, 'maas.fact_names'::regclass) then
+    and p_table not in (
+      'maas.user_notes'::regclass, 'maas.fact_names'::regclass, 'maas.knowledge_documents'::regclass) then
     raise unique_violation using message = 'parts of it exist already, under other ids';
   end if;
   return added;
@@ -151,6 +165,43 @@ end
 $$;
 comment on function maas.maas_restore is
   'Inserts the rows of an export that do not exist yet, under ids of their user; p_keep: free ids are kept';
+
+create or replace function maas.maas_restore_passages(p_user uuid, p_rows jsonb, p_keep boolean)
+returns int language plpgsql as $$
+declare
+  names jsonb := maas.maas_map_ids(
+    p_user, array(select distinct (r->>'document_id')::uuid from jsonb_array_elements(p_rows) r), p_keep);
+  added int;
+begin
+  insert into maas.knowledge_chunks (document_id, number, user_id, heading, page, position, text)
+  select d.id, c.number, p_user, c.heading, c.page, c.position, c.text
+  from jsonb_to_recordset(p_rows) c(document_id text, number int, heading text, page int, position int, text text)
+  join maas.knowledge_documents d on d.id = (names->>c.document_id)::uuid and d.user_id = p_user
+    and d.updated_at = now()
+  on conflict do nothing;
+  get diagnostics added = row_count;
+  return added;
+end
+$$;
+comment on function maas.maas_restore_passages is
+  'Inserts passages of the documents that this import has added; of a document that was there before none';
+
+create or replace function maas.maas_settle_documents(p_user uuid) returns void language plpgsql as $$
+begin
+  update maas.knowledge_documents d
+  -- No file that is read packs its text tighter than 1 to 200, so the quota need not believe the line.
+  set chunks = c.chunks, bytes = greatest(d.bytes, c.bytes / 200)
+  from (
+    select k.document_id, count(*)::int as chunks, sum(octet_length(k.text)) as bytes
+    from maas.knowledge_chunks k where k.user_id = p_user group by k.document_id) c
+  where c.document_id = d.id and d.user_id = p_user and d.updated_at = now();
+  perform maas.maas_count_knowledge(d.id, 1)
+  from maas.knowledge_documents d where d.user_id = p_user and d.updated_at = now();
+  perform maas.maas_check_quotas(p_user, '{user_documents, user_document_bytes}');
+end
+$$;
+comment on function maas.maas_settle_documents is
+  'Counts the passages and terms of the documents that this import has added, and checks the quotas';
 
 create or replace function maas.maas_finish_restore(p_user uuid, p_label text)
 returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -179,6 +230,7 @@ begin
   if (select count(*) from maas.user_notes where user_id = p_user) > 200 then
     raise check_violation using message = 'with its notes the user would have more than 200';
   end if;
+  perform maas.maas_settle_documents(p_user);
   update maas.raw_logs g set run_id = new_run, turn_no = o.n from (
     select w.id, row_number() over (order by w.occurred_at, w.seq) as n from maas.raw_logs w
     where w.user_id = p_user and w.archived_at is null

@@ -20,9 +20,9 @@ language sql immutable as $$
     array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
-      'is_remembered, idempotency_key, priority, run_at, attributes, status, archive_status, sources, final_answer, '
-      'error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, cancel_requested_at, '
-      'created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, '
+      'is_remembered, idempotency_key, priority, run_at, attributes, status, archive_status, sources, searched, '
+      'final_answer, error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, '
+      'cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, '
       'responding_at, completed_at, failed_at, archived_at)',
     'insert (id, user_id, user_query, assistant, conversation_id, mode, metadata, attachment_ids, is_remembered, '
       'idempotency_key, priority, run_at, attributes'))
@@ -30,7 +30,7 @@ language sql immutable as $$
     ('authenticated', shown, array['pipeline_runs']), ('authenticated', asked || ')', array['pipeline_runs']),
     -- update and delete only so that a trigger can say what to do instead
     ('authenticated', 'select, insert, update, delete', array['run_requests']),
-    ('authenticated', 'select', memory || array['webhook_endpoints']),
+    ('authenticated', 'select', memory || array['webhook_endpoints', 'schedules']),
     ('maas_app', shown, array['pipeline_runs']), ('maas_app', asked || ')', array['pipeline_runs']),
     ('maas_app', 'select, insert, update, delete', array['run_requests']),
     ('maas_app', 'select', memory),
@@ -40,7 +40,8 @@ language sql immutable as $$
       'v_left_out_days', 'v_orchestrators', 'v_pauses', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history',
       'v_runs_current',
       'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent', 'v_user_memory', 'v_user_queue',
-      'v_user_quotas', 'v_webhooks', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
+      'v_user_quotas', 'v_webhooks', 'schedules', 'engine_settings', 'model_limits', 'model_prices', 'system_prompts',
+      'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
     ('maas_ops', 'insert, update, delete', array['model_prices']),
 
@@ -50,21 +51,24 @@ language sql immutable as $$
       'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'user_identities', 'user_roles',
       'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'fact_decisions', 'fact_names',
       'api_keys', 'ai_conversations', 'audit',
-      'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms',
-      'knowledge_embeddings', 'responses', 'webhook_endpoints', 'webhook_deliveries',
+      'user_settings', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks',
+      'knowledge_terms',
+      'knowledge_embeddings', 'responses', 'webhook_endpoints', 'webhook_deliveries', 'schedules',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
       'v_orchestrators', 'v_pauses', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_webhooks',
       'schema_files']),
     ('maas_server', asked || ', source, caller, client_context, replaces)', array['pipeline_runs']),
-    ('maas_server', 'update (mode, title)', array['chat_conversations']),
+    ('maas_server', 'update (mode, title, is_pinned, is_archived)', array['chat_conversations']),
     ('maas_server', 'delete', array['attachments']),
 
     ('maas_worker', 'select', memory || array[
       'pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
-      'assistants', 'tools', 'engine_settings', 'pauses', 'app_users', 'compactions', 'memory_corrections',
-      'fact_decisions', 'fact_names', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks',
-      'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings', 'embedding_fills',
-      'webhook_endpoints', 'webhook_deliveries', 'v_actions', 'v_engines', 'schema_files']),
+      'assistants', 'tools', 'engine_settings', 'pauses', 'model_limits', 'app_users', 'compactions',
+      'memory_corrections',
+      'fact_decisions', 'fact_names', 'user_settings', 'user_profiles', 'user_preferences', 'knowledge_documents',
+      'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings',
+      'embedding_fills',
+      'webhook_endpoints', 'webhook_deliveries', 'schedules', 'v_actions', 'v_engines', 'schema_files']),
     ('maas_server', 'select', array['auth_sessions']),
     ('maas_server', 'select (user_id, email, name, created_at, updated_at, last_sign_in_at)', array['auth_users']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']),
@@ -109,30 +113,35 @@ comment on function maas.maas_all_function_rights is 'Which role may execute whi
 create or replace function maas.maas_function_rights()
 returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
-    array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action'],
+    array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action',
+      'maas_is_forgotten'],
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight',
-      'maas_hidden_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts']))
+      'maas_hidden_runs', 'maas_replaced_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts',
+      'maas_profile']))
   select r.* from lists cross join lateral (values
-    ('authenticated', array['maas_is_admin', 'maas_session_user']),
+    ('authenticated', array['maas_is_admin', 'maas_session_user', 'maas_add_webhook', 'maas_remove_webhook']),
     ('maas_app', array['maas_session_user']),
     ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_embedding_backlog', 'maas_load',
       'maas_set_secret', 'maas_delete_secret', 'maas_facts', 'maas_create_webhook', 'maas_change_webhook',
-      'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook']),
+      'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook', 'maas_create_schedule',
+      'maas_change_schedule', 'maas_delete_schedule']),
 
     ('maas_server', formats || search || array[
-      'maas_search_terms', 'maas_index_text', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin',
+      'maas_search_terms', 'maas_index_text', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_roles',
       'maas_set_profile', 'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents',
       'maas_mark_document', 'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run',
       'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_import',
       'maas_remember', 'maas_correct', 'maas_decide_fact', 'maas_correct_fact', 'maas_merge_fact_names', 'maas_erase',
-      'maas_forget', 'maas_memories_from', 'maas_answers_from', 'maas_set_client_metadata',
+      'maas_forget', 'maas_forget_conversation', 'maas_memories_from', 'maas_answers_from', 'maas_set_client_metadata',
       'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit',
+      'maas_share_conversation', 'maas_list_links', 'maas_link_owner', 'maas_revoke_link', 'maas_open_link',
       'maas_create_conversation', 'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action',
       'maas_decide_action', 'maas_press_button', 'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key',
       'maas_embedding_backlog', 'maas_assistant_tools', 'maas_insert_call', 'maas_store_exchange',
       'maas_store_response', 'maas_delete_response', 'maas_create_webhook', 'maas_change_webhook',
-      'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook',
+      'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook', 'maas_set_push_notification',
+      'maas_delete_push_notification', 'maas_create_schedule', 'maas_change_schedule', 'maas_delete_schedule',
       'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code',
       'maas_begin_session', 'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account',
       'maas_create_link', 'maas_use_link']),
@@ -144,13 +153,15 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_bucket', 'maas_due_until', 'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count',
       'maas_price', 'maas_log_horizon', 'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note',
       'maas_drop_note', 'maas_fold_conversation', 'maas_hash_arguments', 'maas_propose_action', 'maas_show_actions',
+      'maas_expire_actions',
       'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets',
+      'maas_renew_secret',
       'maas_secret_times', 'maas_purge_expired', 'maas_resume_erasure', 'maas_open_session',
       'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_insert_task', 'maas_next_step', 'maas_end_step',
       'maas_claim_embedding', 'maas_embed_chunks', 'maas_claim_deliveries', 'maas_finish_deliveries',
-      'maas_purge_deliveries'])
+      'maas_purge_deliveries', 'maas_run_schedule', 'maas_take_call', 'maas_charge_tokens', 'maas_block_model'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';
@@ -242,13 +253,23 @@ comment on function maas.maas_revoke_all is
 create or replace function maas.maas_ensure_policy(
   p_table regclass, p_policy text, p_command text, p_role text, p_rule text) returns void
 language plpgsql as $$
+declare
+  rule text := format('for %s to %I %s', p_command, p_role, p_rule);
+  present text;
 begin
-  -- An existing policy is left alone: creating one locks the whole table for a moment.
-  if not exists (select from pg_policy where polrelid = p_table and polname = p_policy) then
-    execute format('create policy %I on %s for %s to %I %s', p_policy, p_table, p_command, p_role, p_rule);
+  -- A policy that has this rule is left alone: creating one locks the whole table for a moment.
+  select coalesce(obj_description(oid, 'pg_policy'), '') into present
+  from pg_policy where polrelid = p_table and polname = p_policy;
+  if present is distinct from rule then
+    if present is not null then
+      execute format('drop policy %I on %s', p_policy, p_table);
+    end if;
+    execute format('create policy %I on %s %s', p_policy, p_table, rule);
+    execute format('comment on policy %I on %s is %L', p_policy, p_table, rule);
   end if;
 end $$;
-comment on function maas.maas_ensure_policy is 'Creates a policy unless it exists';
+comment on function maas.maas_ensure_policy is
+  'Creates a policy unless it exists with this rule, which its comment holds';
 
 create or replace function maas.maas_grant_rights()
 returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -37,7 +37,8 @@ begin
     perform maas.maas_add_event(p_id, 'archive_retried', '{}');
   else
     select jsonb_build_object('try', try, 'error_code', error_code, 'error_message', error_message) into former_error
-    from maas.pipeline_runs where id = p_id and status = 'FAILED' and kind <> 'call' and queue_state = 2 for update;
+    from maas.pipeline_runs where id = p_id and status = 'FAILED' and kind <> 'call' and queue_state = 2
+      and not maas.maas_is_forgotten(user_query) for update;
     if not found then
       return case when exists (select from maas.pipeline_runs where id = p_id) then 'not_failed' else 'not_found' end;
     end if;
@@ -65,7 +66,7 @@ begin
       seq = nextval('maas.run_seq'), losses = 0, deaths = 0,
       archive_status = 'PENDING', cancel_requested_at = null, error_code = null, error_message = null,
       degraded = '{}', limited = null, memory_reasons = '{}',
-      analysis_result = null, sources = null, draft_context = null, final_context_payload = null,
+      analysis_result = null, sources = null, searched = null, draft_context = null, final_context_payload = null,
       claimed_at = null, analyzing_at = null, analyzed_at = null, assembling_at = null, ready_at = null,
       responding_at = null, completed_at = null, failed_at = null, archived_at = null,
       not_before = null, answer_by = null
@@ -76,7 +77,8 @@ begin
   return verdict;
 end $$;
 comment on function maas.maas_retry_run is
-  'Returns retrying (FAILED -> NEW as a new try), archiving (a failed archive again), not_failed or not_found';
+  'Returns retrying (FAILED -> NEW as a new try), archiving (a failed archive again), not_failed (also of a forgotten '
+  'question) or not_found';
 
 create or replace function maas.maas_promote(p_keys uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$

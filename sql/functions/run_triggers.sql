@@ -2,12 +2,15 @@
 --
 -- Postgres fires triggers of one kind by name. No two of one kind depend on each other here: what must happen in an
 -- order is one function. A bare run pays for prepare_run, the insert notifications and one notification per change of
--- status.
+-- status. The setting maas.notify of a session, role or database leaves notifications out: `wakeups` those of rows,
+-- `off` all of a statement that inserts; then only polls find what has changed.
 
 -- Before insert -------------------------------------------------------------------------------------------------------
 
 create or replace function maas.prepare_run()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  is_global boolean;  -- one query reads all that it depends on: every request pays for it
 begin
   -- An ORM writes null into every column that it was not given.
   new.id := coalesce(new.id, gen_random_uuid());
@@ -20,28 +23,38 @@ begin
     end if;
     new.caller := 'sql:' || new.user_id;  -- nobody can take the keys of another user, or of the server
   end if;
-  if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
-    new.status := 'NEW';  -- a client cannot skip a stage; an unknown status is left to the CHECK
+  if new.kind <> 'trial' then  -- which begins at a stage, with what was recorded before it
+    if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
+      new.status := 'NEW';  -- a client cannot skip a stage; an unknown status is left to the CHECK
+    end if;
+    new.analysis_result := null; new.draft_context := null; new.final_context_payload := null;
   end if;
-  new.is_remembered := case
-    when new.assistant = 'passthrough' and current_setting('maas.passthrough', true) = 'on'
-      then coalesce(new.is_remembered, true)  -- maas_store_exchange
-    else (
-      select coalesce(new.is_remembered, true)
+  select case
+      when new.assistant = 'passthrough' and current_setting('maas.passthrough', true) = 'on'
+        then coalesce(new.is_remembered, true)  -- maas_store_exchange
+      when a.name is not null then coalesce(new.is_remembered, true)
         and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
         and (new.kind <> 'ask' or btrim(new.user_query) is distinct from a.definition->>'opening')  -- says nothing
-      from maas.assistants a where a.name = new.assistant and a.is_active) end;
+      end,
+    s.value = 'global'
+  into new.is_remembered, is_global
+  from maas.engine_settings s left join maas.assistants a on a.name = new.assistant and a.is_active
+  where s.key = 'blocking_scope';
   if new.is_remembered is null then
     raise foreign_key_violation using
       message = format('assistant: there is no active assistant "%s"', new.assistant) || coalesce((
         select ': ' || a.inactive_reason from maas.assistants a where a.name = new.assistant and not a.is_active), ''),
       hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
   end if;
+  if new.is_remembered and new.conversation_id is not null then
+    new.is_remembered := not exists (
+      select from maas.chat_conversations c
+      where c.id = new.conversation_id and c.user_id = new.user_id and not c.is_remembered);
+  end if;
   new.queue_key := case
     when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
     when new.kind in ('task', 'trial') then new.id
-    when (select value from maas.engine_settings where key = 'blocking_scope') = 'global'
-      then '00000000-0000-0000-0000-000000000000'
+    when is_global then '00000000-0000-0000-0000-000000000000'
     else new.user_id
   end;
   new.seq := nextval('maas.run_seq');
@@ -50,8 +63,8 @@ begin
   new.owner := null; new.attempt := 0; new.losses := 0; new.deaths := 0; new.try := 1;
   new.cancel_requested_at := null; new.archive_status := 'PENDING'; new.degraded := '{}';
   new.limited := null; new.memory_reasons := '{}';
-  new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null;
-  new.final_answer := null; new.error_code := null; new.error_message := null;
+  new.sources := null; new.searched := null; new.final_answer := null;
+  new.error_code := null; new.error_message := null;
   new.created_at := now(); new.updated_at := now();
   new.claimed_at := null; new.analyzing_at := null; new.analyzed_at := null; new.assembling_at := null;
   new.ready_at := null; new.responding_at := null; new.completed_at := null; new.failed_at := null;
@@ -61,6 +74,7 @@ end
 $$;
 comment on function maas.prepare_run is
   'Gives every new run a clean start, whatever the client sets: status NEW, inbox, its queue_key; '
+  'nothing in a temporary conversation is remembered; '
   'null means the default; refuses unknown assistants';
 
 create or replace trigger prepare_run before insert on maas.pipeline_runs
@@ -119,9 +133,13 @@ create or replace trigger check_attributes before insert or update of attributes
 create or replace function maas.join_conversation()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  insert into maas.chat_conversations (id, user_id, assistant, source, mode)
+  insert into maas.chat_conversations (id, user_id, assistant, source, mode, is_remembered)
   values (new.conversation_id, new.user_id, new.assistant,
-    case new.source when 'telegram' then 'telegram' else 'web' end, maas.maas_default_mode(new.assistant))
+    case new.source when 'telegram' then 'telegram' else 'web' end, maas.maas_default_mode(new.assistant),
+    -- only where the request says so: not for what clients ask for themselves, nor by its assistant
+    new.is_remembered or new.source not in ('http', 'sql') or exists (
+      select from maas.assistants a where a.name = new.assistant
+        and (a.definition->>'memory' = 'off' or btrim(new.user_query) = a.definition->>'opening')))
   on conflict (id) do nothing;
   if not exists (
     select from maas.chat_conversations
@@ -144,8 +162,8 @@ begin
 end
 $$;
 comment on function maas.join_conversation is
-  'Creates the conversation of a run unless it exists, refuses one of another user or assistant, '
-  'and adds the query to its messages';
+  'Creates the conversation of a run unless it exists, a temporary one for a run that is not to be remembered; '
+  'refuses one of another user or assistant, and adds the query to its messages';
 
 create or replace trigger join_conversation after insert on maas.pipeline_runs
   for each row when (new.conversation_id is not null) execute function maas.join_conversation();
@@ -163,7 +181,8 @@ comment on function maas.notify_pipeline_change is
   'A hint; the table is the truth';
 
 create or replace trigger on_pipeline_change after insert on maas.pipeline_runs
-  for each row execute function maas.notify_pipeline_change();
+  for each row when (coalesce(current_setting('maas.notify', true), '') not in ('wakeups', 'off'))
+  execute function maas.notify_pipeline_change();
 
 -- After insert: each statement ----------------------------------------------------------------------------------------
 
@@ -200,7 +219,8 @@ comment on function maas.notify_engines is
   'Wakes all orchestrators. Without payload, so that many notifications in a transaction are sent as one';
 
 create or replace trigger notify_engines after insert on maas.pipeline_runs
-  for each statement execute function maas.notify_engines();
+  for each statement when (current_setting('maas.notify', true) is distinct from 'off')
+  execute function maas.notify_engines();
 
 -- Before update -------------------------------------------------------------------------------------------------------
 
@@ -291,6 +311,7 @@ begin
       perform maas.maas_emit('run.failed', new.user_id, new.id, jsonb_build_object(
         'run_id', new.id, 'kind', new.kind, 'assistant', new.assistant, 'conversation_id', new.conversation_id,
         'error_code', new.error_code));
+      perform maas.maas_emit_agent_task(new.id);
     end if;
   end if;
   if old.archive_status <> 'FAILED' and new.archive_status = 'FAILED' then
@@ -315,7 +336,8 @@ begin
     'message', 'it was begun and nobody knows whether it took effect')
   where s.run_id = new.id and s.status = 'running' and exists (
     select from maas.tool_executions e left join maas.tools t on t.name = e.tool
-    where e.run_id = new.id and e.call_id = 'step-' || s.number and e.effect <> 'read' and e.status = 'in_doubt'
+    where e.run_id = new.id and (e.call_id = 'step-' || s.number or starts_with(e.call_id, 'step-' || s.number || '-'))
+      and e.effect <> 'read' and e.status = 'in_doubt'
       and t.is_idempotent is not true);
   -- nothing came of it: a retry begins it anew
   update maas.task_steps set status = 'pending' where run_id = new.id and status = 'running';
@@ -327,9 +349,22 @@ create or replace trigger settle_steps after update of status on maas.pipeline_r
   for each row when (new.kind = 'task' and old.status <> 'FAILED' and new.status = 'FAILED')
   execute function maas.settle_steps();
 
+create or replace function maas.continue_task()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform maas.maas_continue_task(new.id);
+  return null;
+end $$;
+comment on function maas.continue_task is 'What its waiting steps held up may have been decided while the task went on';
+create or replace trigger continue_task after update of status on maas.pipeline_runs
+  for each row when (new.kind = 'task' and old.status <> 'COMPLETED' and new.status = 'COMPLETED')
+  execute function maas.continue_task();
+
 -- One notification for an update that changes both columns; UPDATE OF alone would fire for unchanged values, too.
 create or replace trigger on_pipeline_status_change after update of status, archive_status on maas.pipeline_runs
-  for each row when (old.status is distinct from new.status or old.archive_status is distinct from new.archive_status)
+  for each row when (
+    (old.status is distinct from new.status or old.archive_status is distinct from new.archive_status)
+    and coalesce(current_setting('maas.notify', true), '') not in ('wakeups', 'off'))
   execute function maas.notify_pipeline_change();
 
 create or replace function maas.maas_actions_of(p_run uuid) returns jsonb language sql stable as $$
@@ -376,6 +411,7 @@ begin
       perform maas.maas_emit('run.completed', new.user_id, new.id, jsonb_build_object(
         'run_id', new.id, 'kind', new.kind, 'assistant', new.assistant, 'conversation_id', new.conversation_id,
         'memory', new.memory));
+      perform maas.maas_emit_agent_task(new.id);
     end if;
   end if;
   if new.conversation_id is not null then

@@ -24,6 +24,25 @@ comment on function maas.maas_set_secret is
   'Stores or replaces a secret of a user and writes the audit, without the value; returns whether it is new. '
   'Open connections with the old one are closed within seconds';
 
+create or replace function maas.maas_renew_secret(p_user uuid, p_name text, p_old text, p_value text, p_actor text)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null or length(p_value) not between 8 and 8000 or p_value !~ '^[!-~]([ -~]*[!-~])?$' then
+    raise invalid_parameter_value
+      using message = 'value: 8 to 8000 printable ASCII characters without leading or trailing blanks';
+  end if;
+  update maas.user_secrets set value = p_value, changed_at = clock_timestamp()
+  where user_id = p_user and name = p_name and value = p_old;
+  if not found then
+    return false;
+  end if;
+  perform maas.maas_write_audit('secret_set', p_user, null, jsonb_build_object('name', p_name), p_actor);
+  return true;
+end
+$$;
+comment on function maas.maas_renew_secret is
+  'Replaces a secret of a user by the one that its service gave for it; false if it is no longer p_old';
+
 create or replace function maas.maas_delete_secret(p_user uuid, p_name text, p_actor text default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

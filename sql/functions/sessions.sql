@@ -9,7 +9,7 @@ returns jsonb language sql set search_path = pg_catalog, pg_temp as $$
     before = case when (s.run_id, s.run_try) = (r.id, r.try) then s.before else jsonb_build_object(
       'id', s.id, 'agent', s.agent, 'state', s.state, 'slots', s.slots, 'confirmed', s.confirmed, 'photo', s.photo,
       'offered_photo', s.offered_photo, 'optional', s.optional, 'first_name', left(coalesce(r.metadata->>'first_name', (
-        select split_part(p.name, ' ', 1) from maas.user_profiles p where p.user_id = r.user_id)), 60),
+        select split_part(p.value, ' ', 1) from maas.maas_profile(r.user_id, 'profile') p where p.slot = 'name')), 60),
       'generations', coalesce((select u.total_generations from maas.app_users u where u.user_id = s.user_id), 0)) end
   from maas.pipeline_runs r where r.id = p_run and s.id = p_session and s.user_id = r.user_id
   returning s.before

@@ -190,7 +190,7 @@ comment on function maas.maas_cancel_runs is
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[],
   p_wrote text[], p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]',
-  p_limited text[] default null, p_gaps text[] default null)
+  p_limited text[] default null, p_gaps text[] default null, p_searched text[] default null)
 returns table (id uuid, is_cancelled boolean, assistants_version text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
@@ -215,6 +215,7 @@ begin
     final_context_payload = case when t.status = 'READY' then t.wrote else r.final_context_payload end,
     final_answer = case when t.status = 'COMPLETED' then t.wrote else r.final_answer end,
     sources = coalesce(t.sources::jsonb, r.sources),
+    searched = coalesce(t.searched::jsonb, r.searched),
     degraded = case when t.degraded is null then r.degraded else r.degraded || t.degraded end,
     limited = coalesce(t.limited, r.limited),
     memory_reasons = case when t.gaps is null then r.memory_reasons
@@ -226,8 +227,9 @@ begin
     responding_at = case when t.status = 'RESPONDING' then now_at else r.responding_at end,
     completed_at = case when t.status = 'COMPLETED' then now_at else r.completed_at end,
     losses = 0, deaths = 0, updated_at = now_at
-  from unnest(p_ids, p_attempts, p_statuses, p_wrote, p_sources, p_degraded, p_limited, p_gaps)
-    as t(id, attempt, status, wrote, sources, degraded, limited, gaps)
+  from unnest(p_ids, p_attempts, p_statuses, p_wrote, p_sources, p_degraded, p_limited, p_gaps,
+      p_searched)
+    as t(id, attempt, status, wrote, sources, degraded, limited, gaps, searched)
   where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = case t.status
     when 'ANALYZED' then 'ANALYZING' when 'ASSEMBLING' then 'ANALYZED' when 'READY' then 'ASSEMBLING'
     when 'RESPONDING' then 'READY' when 'COMPLETED' then 'RESPONDING' end

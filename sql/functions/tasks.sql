@@ -2,7 +2,9 @@
 --
 --   maas_insert_task   checks the steps and inserts the run with them, all or nothing
 --   maas_next_step     the run's owner begins the next step, or is given the step that a crash interrupted
---   maas_end_step      done, failed, in_doubt or skipped
+--   maas_end_step      done, failed, in_doubt or skipped; waiting, while its calls wait for their user
+--   maas_settle_step   waiting -> done, failed, in_doubt or skipped, once all its calls are decided and over
+--   maas_continue_task once nothing of a completed task waits, a task of its own does what is left
 --   settle_steps       (run_triggers.sql) when a task is cancelled or its process died too often
 --
 -- A step that calls a tool is a line of the tool ledger (tools.sql) under its own call id, so a write is executed
@@ -181,6 +183,23 @@ comment on function maas.maas_insert_task is
   'not_found: p_parent is not a run of this user; queue_full: p_queue_limit of the user''s tasks are unfinished. '
   'Raises invalid_parameter_value';
 
+create or replace function maas.maas_skip_steps(p_run uuid, p_reason text) returns void language plpgsql as $$
+begin
+  loop
+    update maas.task_steps s set status = 'skipped', ended_at = clock_timestamp(),
+      result = jsonb_build_object('success', false,
+        'error_code', case when p_reason is null then 'skipped' else 'over_budget' end,
+        'message', coalesce(p_reason, 'a step that it depends on is not done'))
+    where s.run_id = p_run and s.status = 'pending' and (p_reason is not null or exists (
+      select from maas.task_steps d
+      where d.run_id = p_run and d.number = any(s.depends_on) and d.status in ('failed', 'in_doubt', 'skipped')));
+    exit when not found;
+  end loop;
+end
+$$;
+comment on function maas.maas_skip_steps is
+  'Skips what depends on steps that are not done; with p_reason, a limit that is reached, all that has not begun';
+
 create or replace function maas.maas_next_step(p_run uuid, p_attempt int, p_may_yield boolean default false)
 returns table (
   verdict text, number int, call_id text, title text, tool text, arguments jsonb, prompt text, results jsonb,
@@ -241,16 +260,7 @@ begin
         select coalesce(sum(c.price), 0) from maas.llm_calls c where c.run_id = p_run and c.stage = 'final_responder')
         then format('the task has used its %s micro-dollars', task.max_price)
     end;
-    loop
-      update maas.task_steps s set status = 'skipped', ended_at = clock_timestamp(),
-        result = jsonb_build_object('success', false,
-          'error_code', case when reason is null then 'skipped' else 'over_budget' end,
-          'message', coalesce(reason, 'a step that it depends on is not done'))
-      where s.run_id = p_run and s.status = 'pending' and (reason is not null or exists (
-        select from maas.task_steps d
-        where d.run_id = p_run and d.number = any(s.depends_on) and d.status in ('failed', 'in_doubt', 'skipped')));
-      exit when not found;
-    end loop;
+    perform maas.maas_skip_steps(p_run, reason);
     select min(s.number) into upcoming from maas.task_steps s
     where s.run_id = p_run and s.status = 'pending' and not exists (
       select from maas.task_steps d where d.run_id = p_run and d.number = any(s.depends_on) and d.status <> 'done');
@@ -259,11 +269,12 @@ begin
   end if;
   return query select case when upcoming is null then 'over' else 'step' end, s.number, 'step-' || s.number, s.title,
     s.tool::text, s.arguments, s.prompt,
-    (select jsonb_object_agg(d.title, d.result) from maas.task_steps d
+    (select jsonb_object_agg(d.number || '. ' || d.title, d.result) from maas.task_steps d
      where d.run_id = p_run and d.number = any(s.depends_on)),
     task.is_approved, task.max_calls, c.ended, c.total
   from (
-    select count(*) filter (where a.status not in ('pending', 'running'))::int as ended, count(*)::int as total
+    select count(*) filter (where a.status not in ('pending', 'running', 'waiting'))::int as ended,
+      count(*)::int as total
     from maas.task_steps a where a.run_id = p_run) c
   left join maas.task_steps s on s.run_id = p_run and s.number = upcoming;
 end
@@ -274,12 +285,13 @@ comment on function maas.maas_next_step is
   'verdict: step, over (nothing is left), yield (other runs wait for a free orchestrator; only with p_may_yield), '
   'missing (the run has no steps) or lost (the caller no longer owns the run)';
 
-create or replace function maas.maas_end_step(p_run uuid, p_attempt int, p_number int, p_status text, p_result jsonb)
+create or replace function maas.maas_end_step(p_run uuid, p_attempt int, p_number int, p_status text, p_result jsonb,
+  p_waits_for uuid[] default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  if p_status not in ('done', 'failed', 'in_doubt', 'skipped') or p_status is null then
+  if p_status not in ('done', 'failed', 'in_doubt', 'skipped', 'waiting') or p_status is null then
     raise invalid_parameter_value
-      using message = format('status: done, failed, in_doubt or skipped, not %s', coalesce(p_status, 'null'));
+      using message = format('status: done, failed, in_doubt, skipped or waiting, not %s', coalesce(p_status, 'null'));
   end if;
   -- The run advances: processes that were lost before no longer count against it.
   update maas.pipeline_runs set losses = 0, deaths = 0, updated_at = clock_timestamp()
@@ -287,19 +299,127 @@ begin
   if not found then
     return false;
   end if;
-  update maas.task_steps set status = p_status, result = p_result, ended_at = clock_timestamp()
+  perform from maas.tasks where run_id = p_run for update;  -- a decision of this moment waits, or is seen below
+  update maas.task_steps set status = p_status, result = p_result, waits_for = p_waits_for,
+    ended_at = case when p_status <> 'waiting' then clock_timestamp() end
   where run_id = p_run and number = p_number and status = 'running';
-  if found and exists (select from maas.webhook_endpoints) then
+  if not found then
+    return false;
+  end if;
+  if p_status = 'waiting' then
+    perform maas.maas_settle_step(p_run, p_number);
+  end if;
+  if exists (select from maas.webhook_endpoints) then
     perform maas.maas_emit('task.progress', r.user_id, p_run, jsonb_build_object(
       'run_id', p_run, 'step', p_number, 'status', p_status, 'ended', c.ended, 'total', c.total))
     from maas.pipeline_runs r cross join (
-      select count(*) filter (where s.status not in ('pending', 'running')) as ended, count(*) as total
+      select count(*) filter (where s.status not in ('pending', 'running', 'waiting')) as ended, count(*) as total
       from maas.task_steps s where s.run_id = p_run) c
     where r.id = p_run;
-    return true;
   end if;
-  return found;
+  return true;
 end
 $$;
 comment on function maas.maas_end_step is
-  'running -> done, failed, in_doubt or skipped; false if the caller no longer owns the run';
+  'running -> done, failed, in_doubt, skipped, or waiting for the actions p_waits_for; '
+  'false if the caller no longer owns the run';
+
+create or replace function maas.maas_settle_step(p_run uuid, p_number int) returns void language plpgsql as $$
+declare
+  calls record;
+  outcome text;
+begin
+  select count(*) filter (where a.status in ('pending', 'approved', 'executing')) as open,
+    array_agg(a.status) as states,
+    jsonb_agg(jsonb_build_object('arguments', a.arguments, 'state', a.status, 'result', a.result->'data')
+      order by array_position(s.waits_for, a.id)) as data
+  into calls from maas.task_steps s join maas.pipeline_runs r on r.id = s.run_id
+  join maas.v_actions a on a.id = any(s.waits_for) and a.user_id = r.user_id
+  where s.run_id = p_run and s.number = p_number and s.status = 'waiting';
+  if calls.states is null or calls.open > 0 then
+    return;
+  end if;
+  outcome := case
+    when 'in_doubt' = any(calls.states) then 'in_doubt'
+    when 'failed' = any(calls.states) then 'failed'
+    when 'done' = any(calls.states) then 'done'
+    else 'skipped' end;
+  update maas.task_steps set status = outcome, ended_at = clock_timestamp(),
+    result = jsonb_build_object('success', outcome = 'done', 'data', calls.data, 'calls', (
+      select jsonb_object_agg(c.state, c.number)
+      from (select state, count(*) as number from unnest(calls.states) state group by state) c))
+      || case outcome when 'done' then '{}'
+        when 'skipped' then '{"error_code": "rejected", "message": "the user approved none of its calls"}'
+        else jsonb_build_object('error_code', outcome, 'message', 'not all of its calls succeeded') end
+  where run_id = p_run and number = p_number;
+end
+$$;
+comment on function maas.maas_settle_step is
+  'waiting -> done, where at least one of its calls was approved and all approved ones succeeded; '
+  'else in_doubt, failed or skipped. Nothing while one is not decided or not over';
+
+create or replace function maas.maas_continue_task(p_run uuid) returns void language plpgsql as $$
+declare
+  task record;
+  upcoming uuid := gen_random_uuid();
+begin
+  select t.is_approved, t.max_calls, t.max_price, t.max_seconds into task
+  from maas.tasks t where t.run_id = p_run for update;
+  if not exists (select from maas.pipeline_runs r where r.id = p_run and r.status = 'COMPLETED')
+    or exists (select from maas.task_steps s where s.run_id = p_run and s.status = 'waiting') then
+    return;
+  end if;
+  perform maas.maas_skip_steps(p_run, null);
+  if not exists (select from maas.task_steps s where s.run_id = p_run and s.status = 'pending') then
+    return;
+  end if;
+  begin
+    insert into maas.pipeline_runs (
+      id, user_id, user_query, assistant, conversation_id, kind, source, mode, caller, idempotency_key, is_remembered)
+    select upcoming, r.user_id, r.user_query, r.assistant, r.conversation_id, 'task', r.source, r.mode, 'task',
+      p_run || ' continued', r.is_remembered
+    from maas.pipeline_runs r where r.id = p_run;
+  exception when foreign_key_violation or check_violation then  -- its assistant is gone, for one
+    update maas.task_steps set status = 'skipped', ended_at = clock_timestamp(),
+      result = jsonb_build_object('success', false, 'error_code', 'skipped', 'message', sqlerrm)
+    where run_id = p_run and status = 'pending';
+    return;
+  end;
+  insert into maas.tasks (run_id, parent_run_id, is_approved, max_calls, max_price, max_seconds)
+  values (upcoming, p_run, task.is_approved, task.max_calls, task.max_price, task.max_seconds);
+  insert into maas.task_steps (
+    run_id, number, title, tool, arguments, prompt, depends_on, status, result, started_at, ended_at)
+  select upcoming, s.number, s.title, s.tool, s.arguments, s.prompt, s.depends_on, s.status, s.result, s.started_at,
+    s.ended_at
+  from maas.task_steps s
+  where s.run_id = p_run and (s.status = 'pending' or exists (
+    select from maas.task_steps d where d.run_id = p_run and d.status = 'pending' and s.number = any(d.depends_on)));
+  update maas.task_steps set status = 'skipped', ended_at = clock_timestamp(), result = jsonb_build_object(
+    'success', false, 'error_code', 'continued', 'message', format('run %s goes on with it', upcoming))
+  where run_id = p_run and status = 'pending';
+end
+$$;
+comment on function maas.maas_continue_task is
+  'Inserts a task for the steps of a completed task that its waiting steps held up, with the results that they need; '
+  'nothing while one waits';
+
+create or replace function maas.settle_waiting_steps()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  step record;
+begin
+  perform from maas.tasks t where t.run_id in (new.run_id, new.proposed_in) order by t.run_id for update;
+  for step in select s.run_id, s.number from maas.task_steps s
+    where s.status = 'waiting' and s.waits_for @> array[new.id] order by s.run_id, s.number
+  loop
+    perform maas.maas_settle_step(step.run_id, step.number);
+    perform maas.maas_continue_task(step.run_id);
+  end loop;
+  return null;
+end
+$$;
+comment on function maas.settle_waiting_steps is 'The end of an action may be what a step of a task waits for';
+create or replace trigger settle_waiting_steps after update of status on maas.chat_pending_actions
+  for each row when (
+    old.status <> new.status and new.status in ('rejected', 'expired', 'done', 'failed', 'in_doubt'))
+  execute function maas.settle_waiting_steps();

@@ -33,7 +33,9 @@ comment on function maas.maas_delivery_texts is
 
 create or replace function maas.maas_claim_deliveries(
   p_host text, p_pid int, p_places int, p_slow_places int, p_lease interval)
-returns table (id uuid, endpoint_id uuid, attempt int, is_slow boolean, url text, secrets text[], body jsonb)
+returns table (
+  id uuid, endpoint_id uuid, user_id uuid, task_id uuid, attempt int, is_slow boolean, url text, secrets text[],
+  headers jsonb, body jsonb)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -47,7 +49,14 @@ begin
   update maas.webhook_deliveries d set claimed_until = null, next_at = now_at
   where d.claimed_until > now_at and not exists (
     select from maas.v_engines e where e.is_alive and e.host || ' ' || e.pid = d.claimed_by);
-  return query with busy as materialized (
+  return query with recursive waiting(id) as (
+    -- one look at the index for each endpoint for which something waits, however many there are
+    (select d.endpoint_id from maas.webhook_deliveries d where d.state = 'waiting' order by d.endpoint_id limit 1)
+    union all
+    select (select d.endpoint_id from maas.webhook_deliveries d
+      where d.state = 'waiting' and d.endpoint_id > w.id order by d.endpoint_id limit 1)
+    from waiting w where w.id is not null
+  ), busy as materialized (
     select d.endpoint_id, e.user_id, count(*)::int as held
     from maas.webhook_deliveries d join maas.webhook_endpoints e on e.id = d.endpoint_id
     where d.claimed_until > now_at group by d.endpoint_id, e.user_id
@@ -57,7 +66,7 @@ begin
         - coalesce((select b.held from busy b where b.endpoint_id = e.id), 0) as room,
       case when e.user_id is null then p_places
         else 8 - coalesce((select sum(b.held)::int from busy b where b.user_id = e.user_id), 0) end as user_room
-    from maas.webhook_endpoints e
+    from waiting join maas.webhook_endpoints e using (id)
     where e.disabled_at is null and (e.paused_until is null or e.paused_until <= now_at)
   ), due as (
     select o.*, d.id as delivery, d.next_at, row_number() over (partition by o.id order by d.next_at, d.seq) as turn
@@ -82,10 +91,11 @@ begin
       claimed_by = p_host || ' ' || p_pid, next_at = now_at + p_lease
     from chosen c where d.id = c.delivery and d.state = 'waiting' returning d as one
   )
-  select (c.one).id, e.id, (c.one).attempts, e.is_slow, e.url,
+  select (c.one).id, e.id, e.user_id, e.task_id, (c.one).attempts, e.is_slow, e.url,
     array(select s.value from maas.webhook_secrets s
-      where s.endpoint_id = e.id and (s.expires_at is null or s.expires_at > maas.maas_now())
+      where s.endpoint_id = e.id and s.value is not null and (s.expires_at is null or s.expires_at > maas.maas_now())
       order by s.expires_at nulls first),
+    (select s.headers from maas.webhook_secrets s where s.endpoint_id = e.id and s.headers is not null),
     jsonb_build_object('type', (c.one).type, 'timestamp', (c.one).created_at, 'data', (c.one).data
       || case when (c.one).user_id is null then '{}' else jsonb_build_object('user_id', (c.one).user_id) end
       || case when e.has_texts then coalesce(maas.maas_delivery_texts(c.one), '{}') else '{}' end)
@@ -104,6 +114,7 @@ declare
   -- seconds until the next attempt, after the first, second, ...
   pauses int[] := '{5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400}';
   delivered int;
+  counters jsonb;
 begin
   with results as materialized (
     select r.*, coalesce(r.status between 200 and 299, false) as is_delivered,
@@ -117,7 +128,7 @@ begin
       next_at = now_at + make_interval(secs => greatest(
         r.wait, pauses[least(d.attempts, cardinality(pauses))] * (1 + 0.1 * random())))
     from results r where d.id = r.id and d.state = 'waiting' and d.attempts = r.attempt
-    returning d.endpoint_id, r.is_delivered, r.is_unavailable, r.status, r.is_slow, r.wait
+    returning d.endpoint_id, d.state, r.is_delivered, r.is_unavailable, r.status, r.is_slow, r.wait
   ), of_endpoints as (
     select n.endpoint_id, bool_or(n.is_delivered) as is_delivered, bool_and(n.is_unavailable) as is_unavailable,
       coalesce(bool_or(n.status = 410), false) as is_gone, bool_or(n.is_slow) as is_slow, max(n.wait) as wait
@@ -136,13 +147,20 @@ begin
         then coalesce(e.disabled_because, 'failing') else e.disabled_because end
     from of_endpoints o where e.id = o.endpoint_id
   )
-  select count(*) filter (where is_delivered) into delivered from ended;
+  select coalesce(sum(o.events) filter (where o.outcome = 'delivered'), 0), coalesce(jsonb_agg(jsonb_build_object(
+    'name', 'webhook_deliveries', 'labels', jsonb_build_object('outcome', o.outcome), 'events', o.events)), '[]')
+  into delivered, counters
+  from (
+    select case n.state when 'waiting' then 'retried' else n.state end as outcome, count(*) as events
+    from ended n group by 1) o;
+  perform maas.maas_add_metrics(counters);
   return delivered;
 end
 $$;
 comment on function maas.maas_finish_deliveries is
   'What came of deliveries: {id, attempt, status, error, is_slow, wait}, wait in seconds as the endpoint asked for. '
-  'Failed ones are tried again over three days, ten times in all; 410 disables the endpoint. Returns how many arrived';
+  'Failed ones are tried again over three days, ten times in all; 410 disables the endpoint. Attempts are counted by '
+  'outcome in engine_metrics. Returns how many arrived';
 
 create or replace function maas.maas_purge_deliveries(p_days int, p_limit int default 1000) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -154,8 +172,11 @@ begin
     where w.changed_at < maas.maas_now() - make_interval(days => p_days) order by w.changed_at limit p_limit
     for update skip locked);
   get diagnostics purged = row_count;
+  delete from maas.webhook_endpoints e
+  where e.task_id is not null and e.created_at < maas.maas_now() - make_interval(days => p_days);
   return purged;
 end
 $$;
 comment on function maas.maas_purge_deliveries is
-  'Deletes deliveries whose last attempt is older than p_days, at most p_limit; returns how many';
+  'Deletes deliveries whose last attempt is older than p_days, at most p_limit, and push notifications of A2A that '
+  'were asked for before; returns how many deliveries';

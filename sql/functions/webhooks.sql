@@ -12,9 +12,9 @@ comment on function maas.maas_webhook_events is 'The types of all events';
 create or replace function maas.maas_webhooks_of(p_user uuid) returns setof maas.webhook_endpoints
 language sql stable as $$
   -- an index scan each: what calls this may have bitmaps turned off
-  select e.* from maas.webhook_endpoints e where e.user_id = p_user and e.disabled_at is null
+  select e.* from maas.webhook_endpoints e where e.user_id = p_user and e.task_id is null and e.disabled_at is null
   union all
-  select e.* from maas.webhook_endpoints e where e.user_id is null and e.disabled_at is null
+  select e.* from maas.webhook_endpoints e where e.user_id is null and e.task_id is null and e.disabled_at is null
 $$;
 comment on function maas.maas_webhooks_of is
   'The enabled endpoints for events of a user: those of the user and of operators';
@@ -202,6 +202,34 @@ end
 $$;
 comment on function maas.maas_delete_webhook is
   'Deletes an endpoint and its secrets; its deliveries are shown no more and purged. false: there is none';
+
+create or replace function maas.maas_add_webhook(
+  p_url text, p_events text[] default null, p_has_texts boolean default false)
+returns table (id uuid, secret text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if maas.maas_session_user() is null then
+    raise insufficient_privilege using message = 'no claims of this session name a user',
+      hint = 'operators call maas_create_webhook';
+  end if;
+  return query select c.* from maas.maas_create_webhook(
+    maas.maas_session_user(), p_url, p_events, p_has_texts, 'sql:' || maas.maas_session_user()) c;
+end
+$$;
+comment on function maas.maas_add_webhook is
+  'Adds an endpoint for events of the user that the claims of the session name; null events: all of them. Returns its '
+  'secret, which is shown this once. Raises invalid_parameter_value, insufficient_privilege, MQ001';
+
+create or replace function maas.maas_remove_webhook(p_id uuid) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from maas.webhook_endpoints e
+  where e.id = p_id and e.user_id = maas.maas_session_user() and e.task_id is null;
+  return found and maas.maas_delete_webhook(p_id, 'sql:' || maas.maas_session_user());
+end
+$$;
+comment on function maas.maas_remove_webhook is
+  'Deletes an endpoint of the user that the claims of the session name, its secrets, and what waits for it; '
+  'false: there is none';
 
 create or replace function maas.maas_replay_webhook(p_id uuid, p_delivery uuid default null, p_actor text default null)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -14,10 +14,17 @@ select u.user_id, u.email, u.name, u.created_at, u.updated_at, u.last_sign_in_at
   exists (select from maas.user_roles r where r.user_id = u.user_id and r.role = 'admin') as is_admin
 from maas.auth_users u where u.user_id = $1;
 
+-- name: is_blocked  -- $1 user
+select exists (select from maas.user_roles where user_id = $1 and role = 'blocked');
+
 -- name: list_accounts
 select u.user_id, u.email, u.name, u.created_at, u.updated_at, u.last_sign_in_at,
   exists (select from maas.user_roles r where r.user_id = u.user_id and r.role = 'admin') as is_admin
 from maas.auth_users u order by u.created_at, u.user_id;
+
+-- name: blocked_users  -- since when, and the email of those who have an account; the latest first
+select r.user_id, r.granted_at, u.email from maas.user_roles r left join maas.auth_users u on u.user_id = r.user_id
+where r.role = 'blocked' order by r.granted_at desc, r.user_id;
 
 -- name: count_accounts
 select count(*) from maas.auth_users;

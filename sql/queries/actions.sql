@@ -51,19 +51,23 @@ select verdict, status, run_id from maas.maas_decide_action($1, $2, $3, $4, null
 
 -- name: undecided_actions  -- $1 run, $2 how many: what earlier runs of its conversation proposed and what waits,
 -- or was decided in this run
-select call, wording, arguments, is_shown
-from maas.maas_undecided_actions($1) with ordinality u(id, call, wording, arguments, is_shown, n)
+select call, wording, arguments, is_shown, shown_place
+from maas.maas_undecided_actions($1) with ordinality u(id, call, wording, arguments, is_shown, shown_place, n)
 order by is_shown desc, n limit $2;
 
 -- name: show_actions  -- $1 run, $2 attempt, $3 also what others proposed in its conversation, $4 how many
 select id, tool, arguments, effect, wording, number from maas.maas_show_actions($1, $2, $3, $4);
 
--- name: decide_by_words  -- $1 run, $2 attempt, $3 approve or reject
-select verdict, call from maas.maas_decide_by_words($1, $2, $3);
+-- name: decide_by_words  -- $1 run, $2 attempt, $3 approve or reject, $4 numbers in the list that was shown
+select verdict, calls from maas.maas_decide_by_words($1, $2, $3, $4);
 
 -- name: open_action  -- $1 run of kind action, $2 attempt
-select verdict, call_id, tool, version, arguments, is_intact, status, result, asked, agent, wording
+select verdict, call_id, tool, version, arguments, is_intact, status, result, asked, agent, wording, exists (
+    select from maas.v_actions a join maas.task_steps s on s.run_id = a.run_id where a.action_run_id = $1) as is_of_task
 from maas.maas_open_action($1, $2);
+
+-- name: expire_actions
+select maas.maas_expire_actions();
 
 -- name: end_action  -- $1 run of kind action, $2 attempt, $3 status, $4 result
 select maas.maas_end_action($1, $2, $3, $4::jsonb);

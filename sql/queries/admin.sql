@@ -84,16 +84,16 @@ order by v.version desc limit $2;
 -- name: set_prompt  -- $1 role, $2 text, $3 is_active, $4 the version that it was edited from, $5 actor
 select verdict, version, actor, changed_at from maas.maas_set_prompt($1, $2, $3, $4, $5);
 
--- name: insert_trial  -- $1 run, $2 role, $3 text, $4 actor
-select verdict, id from maas.maas_insert_trial($1, $2, $3, $4);
+-- name: insert_trial  -- $1 run, $2 role, $3 text, $4 actor, $5 stage, $6 model
+select verdict, id from maas.maas_insert_trial($1, $2, $3, $4, $5, $6);
 
--- name: trial_input  -- $1 run of kind trial: its prompt, and the context of the run that it answers again;
--- none if that was erased
-select r.metadata->'trial'->>'role' as role, r.metadata->'trial'->>'text' as text, o.draft_context,
-  o.final_context_payload, o.created_at as asked_at
+-- name: trial_input  -- $1 run of kind trial: what is on trial, and the run that it answers again unless it was erased
+select r.metadata->'trial'->>'role' as role, r.metadata->'trial'->>'text' as text,
+  r.metadata->'trial'->>'stage' as stage, r.metadata->'trial'->>'model' as model,
+  o.id as run_id, o.seq, o.created_at as asked_at, coalesce(o.analyzing_at, o.created_at) as began_at
 from maas.pipeline_runs r
 join maas.pipeline_runs o on o.id = (r.metadata->'trial'->>'run_id')::uuid and o.user_id = r.user_id
-where r.id = $1 and r.kind = 'trial' and o.final_context_payload is not null;
+where r.id = $1 and r.kind = 'trial';
 
 -- name: user_ids  -- $1 part of a name in any case, or null, $2 after this user, $3 how many
 -- By id. Users are found by steps in the index of runs, so that the number of runs does not matter.
@@ -157,6 +157,7 @@ select p.user_id, array(
     select i.external_id from maas.user_identities i where i.user_id = p.user_id
     order by i.created_at, i.external_id limit 10) as names,
   exists (select from maas.user_roles l where l.user_id = p.user_id and l.role = 'admin') as is_admin,
+  exists (select from maas.user_roles l where l.user_id = p.user_id and l.role = 'blocked') as is_blocked,
   (select count(*) from maas.pipeline_runs r where r.user_id = p.user_id) as runs,
   (select count(*) from maas.pipeline_runs r where r.user_id = p.user_id and r.failed_at is not null) as errors,
   coalesce((select c.price from maas.v_cost_user c where c.user_id = p.user_id), 0)::bigint as price,
@@ -165,9 +166,17 @@ select p.user_id, array(
   least((select min(i.created_at) from maas.user_identities i where i.user_id = p.user_id),
     (select r.created_at from maas.pipeline_runs r where r.user_id = p.user_id order by r.seq limit 1),
     a.created_at) as created_at,
-  a.email, a.name
+  a.email, coalesce(a.name, u.name) as name
 from unnest($1::uuid[]) with ordinality p(user_id, n) left join maas.auth_users a on a.user_id = p.user_id
+left join maas.user_profiles u on u.user_id = p.user_id
 order by p.n;
+
+-- name: names_of_users  -- $1 users: what one calls each, null where no name is known
+select u.user_id, coalesce(a.name, a.email, p.name, (
+    select i.external_id from maas.user_identities i where i.user_id = u.user_id
+    order by i.created_at, i.external_id limit 1)) as name
+from unnest($1::uuid[]) u(user_id) left join maas.auth_users a on a.user_id = u.user_id
+left join maas.user_profiles p on p.user_id = u.user_id;
 
 -- name: admin_spending  -- $1 from, $2 to, $3 day, user, assistant or model, $4 how many: what calls of that time cost
 -- by it, the dearest first, days in their order; in each row what all cost
@@ -192,8 +201,12 @@ select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as
   is_active, inactive_reason, updated_at
 from maas.assistants order by is_active desc, name;
 
--- name: set_admin  -- $1 user, $2 is_admin, $3 actor
-select maas.maas_set_admin($1, $2, $3);
+-- name: set_roles  -- $1 user, $2 is_admin, $3 is_blocked, $4 actor; null leaves a role as it is
+select maas.maas_set_roles($1, $2, $3, $4);
+
+-- name: user_sessions  -- $1 user: the open sessions of the account, the newest first
+select id, method, created_at, rotated_at as refreshed_at, expires_at from maas.auth_sessions
+where user_id = $1 and revoked_at is null and expires_at > maas.maas_now() order by created_at desc, id;
 
 -- name: admin_audit  -- $1 user, $2 action, $3 before this id, $4 how many; nulls mean any; newest first
 select id, at, actor, action, user_id, subject, details from maas.audit

@@ -1,14 +1,17 @@
 -- Conversations and their messages.
 
--- name: create_conversation  -- $1 user, $2 assistant, $3 mode or null, $4 queue limit or null
-select verdict, id, run_id from maas.maas_create_conversation($1, $2, $3, $4);
+-- name: create_conversation  -- $1 user, $2 assistant, $3 mode or null, $4 queue limit or null, $5 is_remembered
+select verdict, id, run_id from maas.maas_create_conversation($1, $2, $3, $4, $5);
 
 -- name: conversation
-select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing, created_at
+select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing,
+  is_pinned, is_archived, is_remembered, created_at
 from maas.ai_conversations where id = $1;
 
--- name: list_conversations  -- $1 user, $2 $3 before this updated_at and id, $4 how many; newest activity first
+-- name: list_conversations  -- $1 user, $2 $3 before this updated_at and id, $4 how many; newest activity first,
+-- behind those that are pinned
 -- $5 null or a text: every word of it, or its beginning, is in the title or in a message that the conversation shows
+-- $6 whether those that are archived, or the others
 with asked as materialized (
   select t.n, t.term from unnest(maas.maas_search_terms($5)) with ordinality t(term, n)
 ), found as materialized (
@@ -17,21 +20,23 @@ with asked as materialized (
   join maas.chat_messages m on m.run_id = l.run_id and m.user_id = l.user_id
   group by m.conversation_id
 )
-select c.id, c.user_id, c.assistant, c.title, c.source, c.mode, c.is_processing, c.created_at, p.updated_at
+select c.id, c.user_id, c.assistant, c.title, c.source, c.mode, c.is_processing, c.is_pinned, c.is_archived,
+  c.is_remembered, c.created_at, p.updated_at
 from (
-  select n.id, n.updated_at
+  select n.id, n.is_pinned, n.updated_at
   from (
-    select o.id, greatest(o.created_at, (
+    select o.id, o.is_pinned, greatest(o.created_at, (
       select m.created_at from maas.chat_messages m where m.conversation_id = o.id
       order by m.created_at desc, m.id desc limit 1)) as updated_at
     from maas.chat_conversations o left join found f on f.conversation_id = o.id
-    where o.user_id = $1 and ($5::text is null or exists (select from asked) and not exists (
+    where o.user_id = $1 and o.is_archived = $6 and ($5::text is null or exists (select from asked) and not exists (
       select from asked a
       where not a.n = any(coalesce(f.terms, '{}')) and not maas.maas_index_text(coalesce(o.title, '')) @@ a.term))) n
-  where $2::timestamptz is null or (n.updated_at, n.id) < ($2, $3::uuid)
-  order by n.updated_at desc, n.id desc limit $4) p
+  where $2::timestamptz is null or (n.is_pinned, n.updated_at, n.id) < (
+    exists (select from maas.chat_conversations l where l.id = $3 and l.user_id = $1 and l.is_pinned), $2, $3::uuid)
+  order by n.is_pinned desc, n.updated_at desc, n.id desc limit $4) p
 join maas.ai_conversations c on c.id = p.id
-order by p.updated_at desc, p.id desc;
+order by p.is_pinned desc, p.updated_at desc, p.id desc;
 
 -- name: assistants_to_choose  -- $1 source of requests
 select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title,
@@ -47,14 +52,15 @@ select maas.maas_chat_conversation($1, $2, $3, $4);
 select id, mode, is_processing, message_count, last_agent, last_domain
 from maas.v_conversation_status where telegram_chat_id = $1 and user_id = $2 and assistant = $3 and is_open;
 
--- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null keeps the value
-update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1
-returning id;
+-- name: change_conversation  -- $1 id, $2 mode, $3 title, $4 is_pinned, $5 is_archived: null keeps the value
+update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title),
+  is_pinned = coalesce($4::boolean, is_pinned), is_archived = coalesce($5::boolean, is_archived)
+where id = $1 returning id;
 
 -- name: dialogue  -- $1 run: the language that its client states, else that of the user's profile;
 -- the last messages of the user in its conversation, newest first
 select coalesce(r.metadata->>'language_code', (
-    select p.language from maas.user_profiles p where p.user_id = r.user_id)) as language_code, array(
+    select p.language from maas.user_settings p where p.user_id = r.user_id)) as language_code, array(
   select left(m.content, 200) from maas.chat_messages m
   where m.conversation_id = r.conversation_id and m.user_id = r.user_id and m.role = 'user'
     and m.run_id is distinct from r.id
@@ -68,6 +74,9 @@ where r.id = $1;
 
 -- name: keep_start  -- $1 run, $2 attempt, $3 results by tool
 select maas.maas_keep_start($1, $2, $3::jsonb);
+
+-- name: forget_conversation  -- $1 id, $2 who asks for it, $3 whether also answers that may repeat it
+select maas.maas_forget_conversation($1, $2, $3);
 
 -- name: clear_conversation
 select maas.maas_clear_conversation($1);
@@ -123,12 +132,15 @@ with hidden as materialized (
     select id from maas.pipeline_runs
     where queue_state in (-4, -3) and user_id = $1 and kind in ('ask', 'action')
     union all
-    select replaces from maas.pipeline_runs where user_id = $1 and seq = $2 and replaces is not null) as runs
+    select o from maas.pipeline_runs r cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+    where r.user_id = $1 and r.seq = $2 and r.replaces is not null) as runs
 ), newest as materialized (
   select m.run_id, m.role, m.content, m.is_folded, m.created_at from maas.chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')
     and m.run_id <> all ((select runs from hidden)::uuid[])
-    and not exists (select from maas.raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
+    and (not exists (select from maas.raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
+      -- what is temporary is shown in its own conversation, and nowhere else
+      or exists (select from maas.chat_conversations c where c.id = $3 and c.user_id = $1 and not c.is_remembered))
   order by m.created_at desc, m.id desc limit 4 * $4
 )
 select l.id, n.run_id, n.is_folded,

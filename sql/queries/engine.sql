@@ -7,7 +7,7 @@ from maas.maas_step($1, $2::text[], $3, $4::jsonb, $5, $6::text[], $7::uuid[], $
 -- name: advance
 select id, is_cancelled, assistants_version
 from maas.maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb,
-  $9::jsonb, $10::text[], $11::text[]);
+  $9::jsonb, $10::text[], $11::text[], $12::text[]);
 
 -- name: archive_exchange
 select maas.maas_archive_exchange($1, $2, $3, $4::jsonb, $5::jsonb);

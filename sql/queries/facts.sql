@@ -46,9 +46,9 @@ select id, message_type, content, speaker, conversation, occurred_at, origins
 from maas.raw_logs where user_id = $1 and is_remembered and archived_at is not null
 order by conversation, occurred_at, seq;
 
--- name: found_facts  -- $1 user; those that no person entered
+-- name: found_facts  -- $1 user; those of rules and models
 select id, statement, subject, attribute, kind, change, depends_on, raw_log_ids, origin
-from maas.facts where user_id = $1 and origin <> 'person' order by said_at, seq;
+from maas.facts where user_id = $1 and origin in ('rule', 'model') order by said_at, seq;
 
 -- name: rebuild_facts  -- $1 user, $2 facts that go, $3 facts that come, $4 actor
 select maas.maas_rebuild_facts($1, $2, $3, $4);

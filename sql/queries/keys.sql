@@ -15,5 +15,5 @@ select v.*, k.secret_hash from maas.v_keys v join maas.api_keys k on k.id = v.id
 -- name: list_keys
 select * from maas.v_keys order by created_at, id;
 
--- name: admins
-select user_id from maas.user_roles where role = 'admin';
+-- name: roles
+select user_id, role from maas.user_roles;

@@ -17,6 +17,10 @@ select id, user_id is null as is_everybodys, name, media_type, bytes, pages, chu
   created_at, updated_at
 from maas.knowledge_documents where (user_id = $1 or user_id is null) and id = $2;
 
+-- name: document_chunks  -- $1 user, $2 document, $3 after this number, $4 how many; in their order
+select number, heading, page, position, text from maas.knowledge_chunks
+where document_id = $2 and (user_id = $1 or user_id is null) and number > $3 order by number limit $4;
+
 -- name: owner_of_document  -- $1 document; zeros: everybody's
 select coalesce(user_id, '00000000-0000-0000-0000-000000000000') from maas.knowledge_documents where id = $1;
 

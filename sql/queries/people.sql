@@ -94,6 +94,18 @@ from maas.chat_messages m where m.user_id = $1 and m.role = 'tool' order by m.cr
 select (jsonb_build_object('type', 'note') || (to_jsonb(n) - 'user_id'))::text as line
 from maas.user_notes n where n.user_id = $1 order by n.created_at, n.id;
 
+-- name: export_documents  -- $1 user; those that could be read
+select (jsonb_build_object('type', 'document')
+  || (to_jsonb(d) - n.names - '{chunks,status,error,embedded_by,embedding_until,updated_at}'::text[]))::text as line
+from maas.knowledge_documents d cross join (select maas.maas_derived_columns('maas.knowledge_documents') as names) n
+where d.user_id = $1 and d.chunks > 0 order by d.created_at, d.id;
+
+-- name: export_passages  -- $1 user
+select (jsonb_build_object('type', 'passage') || (to_jsonb(c) - n.names))::text as line
+from maas.knowledge_documents d join maas.knowledge_chunks c on c.document_id = d.id and c.user_id = d.user_id
+cross join (select maas.maas_derived_columns('maas.knowledge_chunks') as names) n
+where d.user_id = $1 order by d.created_at, d.id, c.number;
+
 -- name: export_attachments  -- $1 user; content in base64, without the line breaks of Postgres
 select json_build_object(
   'type', 'attachment', 'id', id, 'kind', kind, 'run_id', run_id, 'media_type', media_type, 'width', width,

@@ -11,7 +11,7 @@ select maas.maas_set_timezone($1, $2);
 
 -- name: user_timezones  -- $1 users, in order; a row for each with a zone of its own
 select u.place, p.timezone from unnest($1::uuid[]) with ordinality u(user_id, place)
-join maas.user_profiles p on p.user_id = u.user_id where p.timezone is not null;
+join maas.user_settings p on p.user_id = u.user_id where p.timezone is not null;
 
 -- name: user_preferences  -- $1 user
 select slot, value, answered_at from maas.user_preferences where user_id = $1 order by slot;

@@ -74,6 +74,13 @@ select id from (
 where conversation_id = $2 and user_query = $3 and kind = 'ask' and status = 'COMPLETED'
 order by seq desc limit 1;
 
+-- name: question_to_replace  -- $1 user, $2 run, $3 conversation, $4 caller and $5 key of the request that replaces it
+select r.status in ('COMPLETED', 'FAILED') as is_over, not exists (
+  select from maas.pipeline_runs l
+  where l.user_id = $1 and l.seq > r.seq and l.conversation_id = $3 and l.kind in ('ask', 'action')
+    and (l.caller = $4 and l.idempotency_key = $5) is not true) as is_last
+from maas.pipeline_runs r where r.id = $2 and r.user_id = $1 and r.conversation_id = $3 and r.kind = 'ask';
+
 -- name: client_context  -- $1 run
 select client_context from maas.pipeline_runs where id = $1;
 
@@ -87,17 +94,23 @@ where btrim(l.content, E' \t\n\r') = any($3::text[]);
 
 -- name: run
 select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status,
-  archive_status, queue_state as lane, try, attempt, deaths, analysis_result, sources, draft_context,
+  archive_status, queue_state as lane, try, attempt, deaths, analysis_result, sources, searched, draft_context,
   final_context_payload, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at,
   responding_at, completed_at, failed_at, archived_at, priority, run_at, attributes
 from maas.pipeline_runs where id = $1;
 
+-- name: request_of_run
+select user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode, client_context, is_remembered,
+  attributes, kind = 'ask' and queue_state = 2 and not maas.maas_is_forgotten(user_query) as is_finished
+from maas.pipeline_runs where id = $1;
+
 -- name: run_states  -- $1 ids; what a client sees of runs
 select id, user_id, user_query, assistant, conversation_id, kind, attachment_ids, status, archive_status, try, attempt,
-  sources, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
+  sources, searched, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
   created_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at,
   archived_at, priority, run_at, attributes, queue_state = -3 as is_paused,
+  case when r.replaces is not null then array(select maas.maas_replaced_runs(r.user_id, r.id)) end as replaced,
   (select e.payload->'buttons' from maas.run_events e where e.run_id = r.id and e.type = 'buttons'
    order by e.n desc limit 1) as buttons,
   (select array_agg(a.id) from maas.attachments a
@@ -128,7 +141,7 @@ order by seq desc limit 1;
 -- error code and one for attributes of all: each has its index, and one plan serves them
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
-  created_at, completed_at, priority, run_at, attributes
+  created_at, completed_at, priority, run_at, attributes, replaces
 from (
   (select * from maas.pipeline_runs
    where user_id = $1 and ($11::text is null or error_code = $11) and ($2::text is null or status = $2)
@@ -197,7 +210,7 @@ with asked as materialized (
 )
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
-  created_at, completed_at, priority, run_at, attributes
+  created_at, completed_at, priority, run_at, attributes, replaces
 from (
   (select r.* from chosen c join maas.pipeline_runs r on r.id = c.run_id
    where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2)
@@ -282,8 +295,19 @@ select verdict, runs from maas.maas_pause($1, $2, $3, $4);
 -- name: resume  -- $1 subject, $2 name, $3 actor
 select verdict, runs from maas.maas_resume($1, $2, $3);
 
--- name: paused_models
-select name from maas.pauses where subject = 'model';
+-- name: paused_models  -- with those whose provider wants no call before a time
+select name, null::timestamptz as until from maas.pauses where subject = 'model'
+union all
+select name, blocked_until from maas.model_limits where blocked_until > now();
+
+-- name: take_call  -- $1 name, $2 requests and $3 tokens a minute, $4 tokens of this one, $5 seconds that it may wait
+select maas.maas_take_call($1, $2, $3, $4, $5);
+
+-- name: charge_tokens  -- $1 name, $2 tokens a minute, $3 how many more
+select maas.maas_charge_tokens($1, $2, $3);
+
+-- name: block_model  -- $1 name, $2 seconds
+select maas.maas_block_model($1, $2);
 
 -- name: cancel_run
 select maas.maas_cancel_run($1, $2);

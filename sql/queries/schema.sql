@@ -89,3 +89,72 @@ select maas.maas_make_roles();
 -- name: contents
 select (select count(distinct user_id) from maas.raw_logs) as users, (select count(*) from maas.pipeline_runs) as runs,
   (select count(*) from maas.raw_logs) as messages;
+
+-- name: limit_statement
+select set_config('statement_timeout', $1, true);
+
+-- name: stored_relations  -- file: another one once it is rewritten
+select c.oid::bigint as id, format('%I.%I', n.nspname, c.relname) as name, c.relfilenode::bigint as file
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p', 'v', 'm') and c.oid >= 16384 and n.nspname <> 'pg_toast';
+
+-- name: held_locks  -- those of this session
+select l.relation::bigint as id, l.mode from pg_locks l
+where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted;
+
+-- name: hide_schema
+alter schema maas rename to maas_present;
+
+-- name: look_into
+select set_config('search_path', $1, true);
+
+-- name: schema_objects
+-- What a schema has: kind, of which table, name, how it is defined. Names in definitions have no schema where it is in
+-- the search path. Partitions, and what belongs to an extension, are left out.
+with tables as (
+  select c.oid, c.relname::text as name, c.relkind, c.relrowsecurity, c.relforcerowsecurity from pg_class c
+  where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p', 'v') and not c.relispartition
+), functions as (
+  select p.* from pg_proc p where p.pronamespace = to_regnamespace($1) and not exists (
+    select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+)
+select 'table' as kind, null::text as of, t.name,
+  concat_ws(' ', case t.relkind when 'v' then 'view' end, case when t.relrowsecurity then 'row security' end,
+    case when t.relforcerowsecurity then 'forced' end) as definition
+from tables t
+union all
+select 'column', t.name, a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod),
+  case when a.attnotnull then 'not null' end,
+  case when a.attgenerated = 's' then 'generated' when d.oid is not null then 'default' end,
+  pg_get_expr(d.adbin, d.adrelid))
+from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+union all
+select 'constraint', t.name, c.conname, pg_get_constraintdef(c.oid)
+from tables t join pg_constraint c on c.conrelid = t.oid and c.contype <> 'n'
+union all
+select 'index', t.name, i.relname, pg_get_indexdef(i.oid) || case when not x.indisvalid then ' (invalid)' else '' end
+from tables t join pg_index x on x.indrelid = t.oid join pg_class i on i.oid = x.indexrelid
+union all
+select 'trigger', t.name, g.tgname,
+  pg_get_triggerdef(g.oid) || case g.tgenabled when 'D' then ' (disabled)' else '' end
+from tables t join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+union all
+select 'policy', t.name, p.polname, concat_ws(' ', case when not p.polpermissive then 'restrictive' end, p.polcmd,
+  array(select r::regrole::text from unnest(p.polroles) r order by 1)::text,
+  pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+from tables t join pg_policy p on p.polrelid = t.oid
+union all
+select 'function', null, f.oid::regprocedure::text, concat_ws(' ', pg_get_function_result(f.oid), f.provolatile,
+  case when f.prosecdef then 'security definer' end, f.proconfig::text, md5(f.prosrc))
+from functions f
+union all
+select 'right', o.name, coalesce(r.rolname::text, 'public'),
+  string_agg(a.privilege_type, ', ' order by a.privilege_type)
+from (
+  select t.name, c.relacl, c.relowner from tables t join pg_class c on c.oid = t.oid
+  union all
+  select f.oid::regprocedure::text, coalesce(f.proacl, acldefault('f', f.proowner)), f.proowner from functions f
+) o(name, acl, owner) cross join aclexplode(o.acl) a left join pg_roles r on r.oid = a.grantee
+where a.grantee <> o.owner
+group by o.name, r.rolname;

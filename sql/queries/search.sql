@@ -9,9 +9,9 @@
 -- the messages of a memory that is not read whole; `large_speakers` its speakers, `df` the counts of the terms in it.
 -- `words_gone`: retention has removed messages of some summaries. `has_corrections`: some memory of the user is
 -- corrected. Of each message: id, seq, time, record (zeros: none), speaker (null: none has a name), a hash of the
--- conversation; bits: 0 to 31 the terms, 32 and 33 the flags, 34 is a response, 35 holds a hint, 36 is within $5 to $7,
--- 37 to 40 how many lexemes it has, at most 15, 41 is made from a tool's or a document's text. In binary, which is read
--- without a loop
+-- conversation; bits: 0 to 31 the terms, 32 and 33 whether it asks, 34 is a response, 35 holds a hint, 36 is within $5
+-- to $7, 37 to 40 how many lexemes it has, at most 15, 41 is made from a tool's or a document's text, 42 says I or my.
+-- In binary, which is read without a loop
 with asked as materialized (
   select array_agg(t.lexeme order by t.n) as terms, array_agg(t.quoted::tsquery order by t.n) as queries,
     string_agg(t.quoted, ' | ')::tsquery as any_term
@@ -25,7 +25,8 @@ with asked as materialized (
 ), found as (
   select l.id, l.seq, l.conversation, l.speaker, l.occurred_at, l.record_id,
     case when l.lexemes @@ a.any_term then maas.maas_term_mask(l.lexemes, a.queries) else 0 end
-    | (l.flags::bigint << 32) | ((l.message_type = 'assistant_response')::int::bigint << 34)
+    | ((l.flags & 3)::bigint << 32) | ((l.flags >> 2)::bigint << 42)
+    | ((l.message_type = 'assistant_response')::int::bigint << 34)
     | (coalesce(l.lexemes @@ h.hints, false)::int::bigint << 35)
     | ((($5::timestamptz is null or l.occurred_at >= $5) and ($6::timestamptz is null or l.occurred_at < $6)
       and ($7::text[] is null or exists (

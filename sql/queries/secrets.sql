@@ -3,6 +3,9 @@
 -- name: set_secret  -- $1 user, $2 name, $3 value, $4 actor
 select maas.maas_set_secret($1, $2, $3, $4);
 
+-- name: renew_secret  -- $1 user, $2 name, $3 value, $4 the new value, $5 actor; false: it has another value by now
+select maas.maas_renew_secret($1, $2, $3, $4, $5);
+
 -- name: delete_secret  -- $1 user, $2 name, $3 actor
 select maas.maas_delete_secret($1, $2, $3);
 

@@ -8,8 +8,8 @@ select verdict, run_id from maas.maas_insert_task($1, $2, $3::jsonb, $4, $5, $6,
 select verdict, number, call_id, title, tool, arguments, prompt, results, is_approved, max_calls, ended, total
 from maas.maas_next_step($1, $2, $3);
 
--- name: end_step  -- $1 run, $2 attempt, $3 number, $4 status, $5 result
-select maas.maas_end_step($1, $2, $3, $4, $5::jsonb);
+-- name: end_step  -- $1 run, $2 attempt, $3 number, $4 status, $5 result, $6 the actions that it waits for
+select maas.maas_end_step($1, $2, $3, $4, $5::jsonb, $6);
 
 -- name: task_steps  -- $1 run
 select number, title, tool, status, result from maas.task_steps where run_id = $1 order by number;

@@ -18,7 +18,7 @@ with me as materialized (
   join me on me.user_id = l.user_id
 ), calls as materialized (
   select try, stage, round, attempt, provider, model, role_name, prompt_version, reply, finish, attempts, tokens_in,
-    tokens_out, tokens_cached, images, ms, price, error, request_hash, calls, created_at
+    tokens_out, tokens_cached, images, ms, first_ms, price, error, request_hash, calls, created_at
   from maas.llm_calls where run_id = $1
 )
 select

@@ -36,10 +36,21 @@ order by created_at desc, id desc limit $5;
 select exists (select from maas.webhook_endpoints) or exists (select from maas.webhook_deliveries);
 
 -- name: claim_deliveries  -- $1 host, $2 pid, $3 places, $4 places for slow endpoints, $5 lease
-select id, attempt, is_slow, url, secrets, body from maas.maas_claim_deliveries($1, $2, $3, $4, $5);
+select id, user_id, task_id, attempt, is_slow, url, secrets, headers, body
+from maas.maas_claim_deliveries($1, $2, $3, $4, $5);
 
 -- name: finish_deliveries  -- $1 [{id, attempt, status, error, is_slow, wait}]
 select maas.maas_finish_deliveries($1);
 
 -- name: purge_deliveries  -- $1 days
 select maas.maas_purge_deliveries($1);
+
+-- name: webhook_backlog  -- of enabled webhooks; $1 at most so many events are counted
+select count(*) as waiting,
+  coalesce(extract(epoch from maas.maas_now() - min(w.created_at)), 0)::float8 as oldest_seconds
+from (
+  select d.created_at from maas.webhook_endpoints e join maas.webhook_deliveries d on d.endpoint_id = e.id
+  where e.disabled_at is null and d.state = 'waiting' limit $1) w;
+
+-- name: webhook_states
+select coalesce(disabled_because, 'enabled') as state, count(*) as webhooks from maas.webhook_endpoints group by 1;

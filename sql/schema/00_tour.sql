@@ -42,8 +42,10 @@
 --                     maas_decide_fact and maas_correct_fact note what a person says about them.
 --   maas_emit         records an event for the endpoints of webhooks, in the transaction that makes it true;
 --                     maas_claim_deliveries and maas_finish_deliveries have it sent.
---   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
---                     a thousand rows in a call (erasures), maas_purge_expired what is older than the retention period.
+--   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory,
+--                     maas_forget_conversation a conversation, maas_erase a user, a thousand rows in a call (erasures),
+--                     maas_purge_expired what is older than the retention period. maas_share_conversation makes a link
+--                     by which anybody may read a conversation.
 --
 -- Two columns say where a run is. `status` is the public state machine, eight words that never change:
 --
@@ -83,5 +85,5 @@
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09
 -- conversations and notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and
 -- erasures, 15 tables open for loading, 16 tasks, 19 accounts, 20 documents, 21 facts, 22 stored responses, 23
--- webhooks. Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for people
--- in sql/views. What belongs to a plugin is in its folder sql.
+-- webhooks, 24 schedules, 25 links to conversations. Functions are in sql/functions by subject, triggers of
+-- pipeline_runs in run_triggers.sql, views for people in sql/views. What belongs to a plugin is in its folder sql.

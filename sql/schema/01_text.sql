@@ -73,13 +73,18 @@ $$;
 comment on function maas.maas_index_text is
   'The lexemes of a message, plus #time if it names a time and #number if it contains a number';
 
-create function maas.maas_question_flags(p_text text) returns smallint language plpgsql immutable parallel safe as $$
+create function maas.maas_text_flags(p_text text) returns smallint language plpgsql immutable parallel safe as $$
 begin
   return ((position('?' in p_text) > 0)::int
-    + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int)::smallint;
+    + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int
+    + case when left(p_text, 1000) ~
+      ('\m([Ii]|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Яя]|[Мм]не|[Мм]еня|[Мм]ной|'
+        '[Мм]о([йяеёию]|его|ей|ему|ём|их|им|ими))\M')
+      then 4 else 0 end)::smallint;
 end
 $$;
-comment on function maas.maas_question_flags is '2 if the text ends with a question mark, 1 if it contains one, else 0';
+comment on function maas.maas_text_flags is
+  '2 if the text ends with a question mark, 1 if it contains one, else 0; plus 4 if its beginning says I or my';
 
 create function maas.maas_note_key(p_words text) returns text language sql immutable as $$
   select md5(lower(rtrim(p_words, ' .!?…')))

@@ -17,7 +17,8 @@ insert into maas.engine_settings (key, value) values
   ('blocking_scope', 'user'), ('timezone', 'UTC'), ('max_in_flight', ''), ('terms_counted_until', '-infinity'),
   ('assistants_version', '0'), ('user_queue_limit', '100'), ('user_conversations', '10000'), ('user_documents', '2000'),
   ('user_document_bytes', '536870912'), ('user_images', '5000'), ('user_image_bytes', '2147483648'),
-  ('user_memory_bytes', '268435456'), ('user_webhooks', '10'), ('user_webhook_events', '10000');
+  ('user_memory_bytes', '268435456'), ('user_webhooks', '10'), ('user_webhook_events', '10000'),
+  ('user_schedules', '20');
 
 create table maas.engines (
   owner int primary key,

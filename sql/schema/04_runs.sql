@@ -1,7 +1,7 @@
 -- Runs and their events.
 --
--- Updates find space in their page and touch no index: 96 % of those that move a status are HOT. Texts of 3-12 kB are
--- stored uncompressed, because compressing them in every transition costs half of the CPU.
+-- Updates find space in their page and touch no index: 96 % of those that move a status are HOT. Texts of 3-12 kB leave
+-- the row compressed when they are written, and no later update writes them again.
 --
 -- The indexes of the queue hold unfinished runs only, so history costs nothing. idx_pipeline_runs_key_lock is the
 -- per-key lock: at most one run of a key is runnable or in flight. idx_pipeline_runs_status finds work, of each
@@ -32,6 +32,7 @@ create table maas.pipeline_runs (
     'NEW', 'ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED')),
   analysis_result jsonb,
   sources jsonb,
+  searched jsonb,
   memory_reasons text[] not null default '{}',
   memory varchar(12) not null generated always as (
     case
@@ -82,8 +83,15 @@ create table maas.pipeline_runs (
   constraint user_query_is_blank
     check (kind <> 'ask' or user_query ~ '[^\s\u0085\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]')
 ) with (autovacuum_vacuum_scale_factor = 0.05, toast_tuple_target = 512, fillfactor = 60);
-alter table maas.pipeline_runs alter draft_context set storage external,
-  alter final_context_payload set storage external;
+do $$
+begin
+  alter table maas.pipeline_runs alter user_query set compression lz4, alter client_context set compression lz4,
+    alter analysis_result set compression lz4, alter sources set compression lz4,
+    alter draft_context set compression lz4, alter final_context_payload set compression lz4,
+    alter final_answer set compression lz4;
+exception when feature_not_supported then
+  raise notice 'this server was built without lz4: texts of runs take more of its CPU';
+end $$;
 comment on table maas.pipeline_runs is 'One row per request: where it is, what each stage wrote, the answer';
 comment on column maas.pipeline_runs.seq is
   'Order in which runs leave the inbox, drawn again under the engine lock: "earlier" means a lower seq everywhere';
@@ -138,6 +146,10 @@ comment on column maas.pipeline_runs.memory_reasons is
   'Why memory was incomplete for this answer, as codes; empty: it was complete';
 comment on column maas.pipeline_runs.memory is
   'Whether the memory behind the answer was complete: ok, degraded or unavailable';
+comment on column maas.pipeline_runs.searched is
+  'What the search of memory came to: {messages: how many were looked through, confidence: how likely one of them or '
+  'a fact answers the question, 0 to 1, found: yes, perhaps or no}, the latter two null where nothing was asked of '
+  'memory. Null: there was no search, or it failed';
 create unique index idx_pipeline_runs_key_lock on maas.pipeline_runs (queue_key) where queue_state in (0, 1);
 create index idx_pipeline_runs_attributes on maas.pipeline_runs using gin (attributes jsonb_path_ops)
   where attributes is not null;

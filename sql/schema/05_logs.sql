@@ -19,7 +19,7 @@ create table maas.raw_logs (
   record_id uuid,
   archive_owed boolean not null default false,
   created_at timestamptz not null default now(),
-  flags smallint generated always as (maas.maas_question_flags(content)) stored,
+  flags smallint generated always as (maas.maas_text_flags(content)) stored,
   tsv tsvector generated always as (maas.maas_index_text(content)) stored,
   is_remembered boolean not null default true,
   origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
@@ -37,7 +37,8 @@ comment on column maas.raw_logs.occurred_at is 'When it was said; for a query th
 comment on column maas.raw_logs.known_at is 'The earliest time at which MaaS could have known it';
 comment on column maas.raw_logs.record_id is 'The level 0 summary that covers it; null for small talk';
 comment on column maas.raw_logs.archive_owed is 'Archiving failed; the next run of the same key archives it too';
-comment on column maas.raw_logs.flags is '2: ends with a question mark; 1: contains one; 0: contains none';
+comment on column maas.raw_logs.flags is 
+  '2: ends with a question mark; 1: contains one; 0: contains none. Plus 4: its beginning says I or my';
 comment on column maas.raw_logs.is_remembered is
   'False: logged only; no search, draft, summary or vector uses it, and archived_at is set from the start';
 comment on column maas.raw_logs.origins is

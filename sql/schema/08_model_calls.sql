@@ -24,12 +24,15 @@ create table maas.llm_calls (
   calls jsonb,
   parts jsonb,
   images int not null default 0,
+  first_ms real,
   primary key (run_id, try, stage, round)
 );
 comment on table maas.llm_calls is 'Every model call of every stage, written in the transaction that uses its result';
 comment on column maas.llm_calls.attempt is 'The claim of the run that made the call';
 comment on column maas.llm_calls.attempts is 'Requests sent, retries included';
 comment on column maas.llm_calls.tokens_cached is 'The part of tokens_in that the provider had cached';
+comment on column maas.llm_calls.first_ms is
+  'Milliseconds until the first piece of a streamed reply, of the last attempt; null: it was not streamed';
 comment on column maas.llm_calls.images is 'Images that were generated';
 comment on column maas.llm_calls.price is 'Micro-dollars; null when model_prices has no price';
 comment on column maas.llm_calls.request_hash is 'SHA-256 of the request as sent';
@@ -85,3 +88,17 @@ insert into maas.model_prices (provider, model, input, cached, output, image) va
   ('openai', 'gpt-image-1%', 5, 1.25, 0, 0.042), ('openai', 'gpt-image-1-mini%', 2, 0.2, 0, 0.0085),
   ('openai', 'gpt-image-1.5%', 5, 1.25, 0, 0.034),
   ('openai', 'dall-e-3%', 0, null, 0, 0.04);
+
+create table maas.model_limits (
+  name text primary key,
+  requests_until timestamptz not null default '-infinity',
+  tokens_until timestamptz not null default '-infinity',
+  blocked_until timestamptz not null default '-infinity'
+) with (fillfactor = 50);
+comment on table maas.model_limits is
+  'What all processes together have asked of a model with limits, or of one that asked for a pause; a row for each '
+  'model, server and key';
+comment on column maas.model_limits.name is 'provider:model, and a hash of server and key';
+comment on column maas.model_limits.requests_until is 'When the requests so far are within requests_per_minute';
+comment on column maas.model_limits.tokens_until is 'When the tokens so far are within tokens_per_minute';
+comment on column maas.model_limits.blocked_until is 'The provider answered 429 and wants no call before';

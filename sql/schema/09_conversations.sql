@@ -15,7 +15,10 @@ create table maas.chat_conversations (
   last_domain text,
   start_results jsonb,
   created_at timestamptz not null default now(),
-  is_open boolean not null default true
+  is_open boolean not null default true,
+  is_pinned boolean not null default false,
+  is_archived boolean not null default false,
+  is_remembered boolean not null default true
 );
 comment on table maas.chat_conversations is 'A dialogue of one user with one assistant';
 comment on column maas.chat_conversations.title is 'The beginning of the first message, unless somebody set another';
@@ -27,6 +30,11 @@ comment on column maas.chat_conversations.telegram_chat_id is
   'The private chat that it is held in; without one, it has no such chat';
 comment on column maas.chat_conversations.is_open is
   'Whether messages of its chat belong to it; a chat has one open conversation with each assistant';
+comment on column maas.chat_conversations.is_pinned is 'It stands before the others in lists';
+comment on column maas.chat_conversations.is_archived is
+  'Put away: lists show it only where they are asked to. Its words are remembered as before';
+comment on column maas.chat_conversations.is_remembered is
+  'False: a temporary conversation, of whose requests none is remembered; decided when it is opened';
 create unique index idx_chat_conversations_chat on maas.chat_conversations (telegram_chat_id, assistant)
   where telegram_chat_id is not null and is_open;
 create index idx_chat_conversations_user_id on maas.chat_conversations (user_id, created_at);

@@ -29,6 +29,7 @@ create table maas.chat_pending_actions (
   proposed_in uuid,
   shown_in uuid,
   shown_fingerprint text,
+  shown_place smallint,
   wording jsonb not null default '{}',
   check (expires_at > created_at),
   constraint tool_args_exceed_100_levels
@@ -57,6 +58,7 @@ comment on column maas.chat_pending_actions.account_id is
 comment on column maas.chat_pending_actions.proposed_in is
   'The run that proposed it last: the same call proposed again stays one action';
 comment on column maas.chat_pending_actions.shown_in is 'The run whose answer showed it last, by code';
+comment on column maas.chat_pending_actions.shown_place is 'Its number in the list that this answer showed, from 1';
 comment on column maas.chat_pending_actions.shown_fingerprint is
   'Its fingerprint as that answer showed it: a typed yes or no decides nothing else';
 comment on column maas.chat_pending_actions.wording is

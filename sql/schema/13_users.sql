@@ -24,11 +24,12 @@ create index idx_user_identities_user_id on maas.user_identities (user_id);
 
 create table maas.user_roles (
   user_id uuid not null,
-  role varchar(20) not null check (role in ('admin')),
+  role varchar(20) not null check (role in ('admin', 'blocked')),
   granted_at timestamptz not null default now(),
   primary key (user_id, role)
 );
-comment on table maas.user_roles is 'Users who may see data of others; operators write it';
+comment on table maas.user_roles is
+  'Users who may see data of others (admin), and users who may do nothing (blocked); operators write it';
 
 create table maas.api_keys (
   id varchar(12) primary key check (id ~ '^[0-9a-f]{12}$'),
@@ -51,34 +52,21 @@ comment on column maas.api_keys.per_minute is 'Requests per minute that each ser
 comment on column maas.api_keys.last_used_at is 'Up to a minute late';
 create index idx_api_keys_user_id on maas.api_keys (user_id) where user_id is not null;
 
-create table maas.user_profiles (
+create table maas.user_settings (
   user_id uuid primary key,
-  name text check (char_length(name) between 1 and 200),
-  position text check (char_length(position) between 1 and 200),
-  department text check (char_length(department) between 1 and 200),
   language varchar(2) check (language in ('ru', 'en')),
   timezone varchar(64),
   interviewed_at timestamptz,
   updated_at timestamptz not null default now()
 );
-comment on table maas.user_profiles is 'Who a user is, as they or an operator have said';
-comment on column maas.user_profiles.language is 'Of the interface; null: that of the browser';
-comment on column maas.user_profiles.timezone is
+comment on table maas.user_settings is
+  'How MaaS speaks to a user; who the user is and how they want to work are facts (user_profiles, user_preferences)';
+comment on column maas.user_settings.language is 'Of the interface; null: that of the browser';
+comment on column maas.user_settings.timezone is
   'IANA name of the zone of this user''s days, in what models read and in records, written by maas_set_timezone; '
   'null: MAAS_TIMEZONE';
-comment on column maas.user_profiles.interviewed_at is
+comment on column maas.user_settings.interviewed_at is
   'When the user had answered the questions of the interview that every one must answer; null before';
-
-create table maas.user_preferences (
-  user_id uuid not null,
-  slot varchar(50) not null check (slot ~ '^[a-z][a-z_]*$'),
-  value text not null check (char_length(value) between 1 and 500),
-  answered_at timestamptz not null default now(),
-  primary key (user_id, slot)
-);
-comment on table maas.user_preferences is
-  'How a user wants to work: the answers of the interview, and what the user has changed since';
-comment on column maas.user_preferences.slot is 'The name of the question''s slot, such as focus_time';
 
 create table maas.user_secrets (
   user_id uuid not null,

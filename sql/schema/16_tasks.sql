@@ -29,8 +29,9 @@ create table maas.task_steps (
   prompt text,
   depends_on int[] not null default '{}',
   status varchar(10) not null default 'pending'
-    check (status in ('pending', 'running', 'done', 'failed', 'in_doubt', 'skipped')),
+    check (status in ('pending', 'running', 'waiting', 'done', 'failed', 'in_doubt', 'skipped')),
   result jsonb,
+  waits_for uuid[],
   started_at timestamptz,
   ended_at timestamptz,
   primary key (run_id, number),
@@ -40,12 +41,15 @@ create table maas.task_steps (
     check (not arguments @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
 comment on table maas.task_steps is
-  'The steps of a task: pending -> running -> done, failed, in_doubt or skipped. '
+  'The steps of a task: pending -> running -> done, failed, in_doubt, skipped or waiting (until all is decided). '
   'Numbered from 1; a step begins when all that it depends on are done';
 comment on column maas.task_steps.tool is 'The tool to call; null where a model is asked for a text';
 comment on column maas.task_steps.prompt is
   'What the assistant''s model is asked; it gets the results of the steps that this one depends on. '
   'Beside a tool: what its calls are for, whose arguments the model works out from these results';
 comment on column maas.task_steps.status is
-  'in_doubt: a write was begun and nobody knows whether it took effect, so it is not repeated; skipped: never begun';
+  'waiting: its calls wait for their user; skipped: never begun; '
+  'in_doubt: a write was begun and nobody knows whether it took effect, so it is not repeated';
 comment on column maas.task_steps.result is 'What the call gave, as its model would read it; {"text"} of a model';
+comment on column maas.task_steps.waits_for is 'The actions whose decisions and outcomes a waiting step waits for';
+create index idx_task_steps_waiting on maas.task_steps using gin (waits_for) where status = 'waiting';

@@ -13,6 +13,9 @@ create table maas.webhook_endpoints (
   failures int not null default 0,
   failing_since timestamptz,
   paused_until timestamptz,
+  task_id uuid references maas.pipeline_runs on delete cascade,
+  name varchar(200),
+  check ((task_id is null) = (name is null)),
   check ((disabled_at is null) = (disabled_because is null))
 );
 comment on table maas.webhook_endpoints is 'Addresses to which events are sent; maas_create_webhook adds them';
@@ -26,19 +29,27 @@ comment on column maas.webhook_endpoints.is_slow is
 comment on column maas.webhook_endpoints.failures is 'How often in a row nothing answered, or that it is overloaded';
 comment on column maas.webhook_endpoints.failing_since is 'The first failure since the last delivery that arrived';
 comment on column maas.webhook_endpoints.paused_until is 'Nothing is sent before: it did not answer, or asked for it';
-create index idx_webhook_endpoints_user on maas.webhook_endpoints (user_id);
+comment on column maas.webhook_endpoints.task_id is
+  'Of a push notification of A2A: the task, named by its first run, whose changes alone it gets';
+comment on column maas.webhook_endpoints.name is 'What the client of A2A calls it, one of its task';
+create index idx_webhook_endpoints_user on maas.webhook_endpoints (user_id, task_id);
+create unique index idx_webhook_endpoints_task on maas.webhook_endpoints (task_id, name) where task_id is not null;
 
 create table maas.webhook_secrets (
   id uuid primary key default gen_random_uuid(),
   user_id uuid,
   endpoint_id uuid not null references maas.webhook_endpoints on delete cascade,
-  value text not null check (value ~ '^whsec_[A-Za-z0-9+/]{43}=$'),
+  value text check (value ~ '^whsec_[A-Za-z0-9+/]{43}=$'),
+  headers jsonb,
   created_at timestamptz not null default clock_timestamp(),
-  expires_at timestamptz
+  expires_at timestamptz,
+  check ((value is null) <> (headers is null))
 );
 comment on table maas.webhook_secrets is
-  'What deliveries are signed with, at most two of an endpoint. No role reads the table: orchestrators get values '
-  'with what is to be sent';
+  'What deliveries are signed with, at most two of an endpoint, or what they carry instead. No role reads the '
+  'table: orchestrators get values with what is to be sent';
+comment on column maas.webhook_secrets.headers is
+  'Of a push notification of A2A: the headers by which its receiver knows the sender';
 comment on column maas.webhook_secrets.expires_at is 'Of the one before a rotation';
 create index idx_webhook_secrets_endpoint on maas.webhook_secrets (endpoint_id);
 create index idx_webhook_secrets_user on maas.webhook_secrets (user_id) where user_id is not null;

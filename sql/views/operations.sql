@@ -15,9 +15,10 @@ create view maas.v_webhooks as
 select e.id, e.user_id, e.url, e.events, e.has_texts, e.created_at, coalesce(e.disabled_because, 'enabled') as state,
   e.disabled_at, e.failing_since, e.paused_until,
   (select count(*) from maas.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting') as waiting
-from maas.webhook_endpoints e;
+from maas.webhook_endpoints e where e.task_id is null;
 comment on view maas.v_webhooks is
-  'Endpoints of webhooks, without their secrets; state: enabled, or why it is disabled; waiting: events to be sent';
+  'Endpoints of webhooks but for those of tasks of A2A, without their secrets; state: enabled, or why it is disabled; '
+  'waiting: events to be sent';
 
 create view maas.v_embedding as
 select f.model, f.turns as embedded, f.refused, b.waiting, b.is_estimate, f.tokens, f.leased_until > now() as is_running
@@ -42,7 +43,10 @@ from (
     select user_id, count(*) as images, sum(octet_length(content)) as bytes from maas.attachments group by user_id) a
   cross join lateral (values ('user_images', a.images), ('user_image_bytes', a.bytes)) v(name, used)
   union all
-  select user_id, 'user_webhooks', count(*) from maas.webhook_endpoints where user_id is not null group by user_id
+  select user_id, 'user_webhooks', count(*) from maas.webhook_endpoints
+  where user_id is not null and task_id is null group by user_id
+  union all
+  select user_id, 'user_schedules', count(*) from maas.schedules group by user_id
   union all
   select t.user_id, 'user_memory_bytes', sum(t.bytes) from (
     select user_id, octet_length(content) + coalesce(pg_column_size(metadata), 0) as bytes from maas.raw_logs

@@ -1,0 +1,67 @@
+"""Connections to the first of several Postgres servers that takes them.
+
+asyncpg asks the hosts of an address one after another: one that says nothing, as after a power failure, uses up the
+time for all, and one that is just starting ends the search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+HOST_DELAY_S = 0.5  # a host that has not answered for so long is waited for beside the next one
+LAST_DELAY_S = 2.0  # and the silent ones so long after the last of the others has refused: one of those may soon lead
+
+
+def hosts_of(dsn: str) -> list[str]:
+    """The address of each host of `dsn`, which has several if they stand in its authority, separated by commas.
+
+    One with `target_session_attrs=prefer-standby` stays whole: its hosts have to be compared.
+    """
+    parts = urlsplit(dsn)
+    user, at, hosts = parts.netloc.rpartition("@")
+    if "," not in hosts or parse_qs(parts.query).get("target_session_attrs") == ["prefer-standby"]:
+        return [dsn]
+    return [parts._replace(netloc=f"{user}{at}{host}").geturl() for host in hosts.split(",")]
+
+
+async def connect_to_first(dsn: str, *, timeout: float, **options: Any) -> asyncpg.Connection:
+    """Open a connection to the first host of `dsn` that takes it and is what `target_session_attrs` asks for.
+
+    `timeout` in seconds is for all together. Raises the last host's error, or TimeoutError.
+    """
+    waiting = hosts_of(dsn)
+    if len(waiting) == 1:
+        return await asyncpg.connect(dsn, timeout=timeout, **options)
+    asked = set[asyncio.Task[asyncpg.Connection]]()
+    last_error: BaseException | None = None
+    try:
+        async with asyncio.timeout(timeout):
+            while waiting or asked:
+                if waiting:
+                    asked.add(asyncio.ensure_future(asyncpg.connect(waiting.pop(0), timeout=timeout, **options)))
+                delay_s = HOST_DELAY_S if waiting else None if last_error is None else LAST_DELAY_S
+                done, asked = await asyncio.wait(asked, timeout=delay_s, return_when=asyncio.FIRST_COMPLETED)
+                if not done and not waiting:
+                    break
+                opened = [task.result() for task in done if task.exception() is None]
+                for other in opened[1:]:
+                    other.terminate()
+                if opened:
+                    return opened[0]
+                last_error = next((task.exception() for task in done), last_error)
+    finally:
+        for task in asked:
+            task.add_done_callback(_end)
+            task.cancel()
+    assert last_error is not None
+    raise last_error
+
+
+def _end(task: asyncio.Task[asyncpg.Connection]) -> None:
+    """Close a connection that came too late."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().terminate()
