@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typer import Typer
 
-    from maas.cli.invocation import Composition
+    from maas.terminal.invocation import Composition
 
 
 def load_composition() -> Composition:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from maas.accounts import LINK_HOURS, offer_admin_code
 from maas.http.app import LazyMount, MountedApp, create_app
-from maas.http.auth import open_authenticator
+from maas.http.auth.selection import open_authenticator
 from maas.http.connection import limited_protocol
 from maas.http.shares import LONG_POOL_SIZE, MAX_EXPORTS
 from maas.memory.embeddings import open_query_embedder

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 POSTGRES_S, ORCHESTRATOR_S, SERVER_S = 0.0026, 0.0035, 0.0003
 EMBEDDING_S = 0.005  # of an orchestrator, for the question, with the local embedding model
 LOCK_S = 0.00025  # under the lock of the queue, which is one for each database
-DISK_BYTES, LOG_BYTES = 16_400, 28_000  # rows and indexes of a run; its write-ahead log
+DISK_BYTES, LOG_BYTES = 19_800, 27_500  # rows and indexes of a run; its write-ahead log
 CONNECTIONS_OF_ORCHESTRATOR, CONNECTIONS_OF_SERVER = 9, 15
 SHARE_OF_ASSISTANT = 2 / 3  # of the places of an orchestrator, for one assistant
 UTILISATION = 0.6  # above it waiting grows fast
@@ -61,7 +61,7 @@ def capacity_for(load: Load) -> Capacity:
     databases = _needed(rate * LOCK_S)
     # One assistant gets a share of the places; who asks several of them needs fewer.
     places = load.concurrency * SHARE_OF_ASSISTANT
-    orchestrators = max(_needed(rate * orchestrator_s), math.ceil(in_flight / places), databases)
+    orchestrators = max(_needed(rate * orchestrator_s), _needed(in_flight / places), databases)
     servers = max(_needed(rate * SERVER_S), databases)
     runs = load.users * load.runs_a_day
     return Capacity(

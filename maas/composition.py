@@ -1,6 +1,6 @@
 """The composition root of everything that runs stages or tools: settings -> pool -> workers -> orchestrator.
 
-Only `main.py` imports this module; the `maas` commands receive it as `maas.cli.invocation.Composition`.
+Only `main.py` imports this module; the `maas` commands receive it as `maas.terminal.invocation.Composition`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from maas import queries
 from maas.agents.runtime import Runtime, Toolbox
 from maas.assistants.registry import built_in, load_openers, load_servers, load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
+from maas.conversations.actions import keep_expiring
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
 from maas.engine.stages import Deps, RoleModels, Stage
@@ -34,8 +35,11 @@ from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import keep_erasing, keep_purging
 from maas.memory.term_counts import keep_terms_counted
 from maas.model_registry import ModelCache, open_embedder, open_images, open_model
+from maas.plugins import load_parts
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages
+from maas.runs.schedules import keep_scheduling
+from maas.runs.trials import with_trials
 from maas.settings import Settings, load_settings
 from maas.settings.models import ROLES
 from maas.settings.variables import unknown_settings
@@ -54,9 +58,9 @@ from workers import analyzer, archivist, assembler, compactor, draft_builder, fi
 GARBAGE_THRESHOLD = 10_000  # new containers between two collections; Python's own is 700
 PROGRAM = SQL.parent / "main.py"
 WORKERS: dict[str, Stage] = {
-    "analyzer": analyzer.run,
-    "draft_builder": draft_builder.run,
-    "assembler": assembler.run,
+    "analyzer": with_trials("analyzer", analyzer.run),
+    "draft_builder": with_trials("draft_builder", draft_builder.run),
+    "assembler": with_trials("assembler", assembler.run),
     "final_responder": final_responder.run,
     "archivist": archivist.run,
 }
@@ -75,7 +79,9 @@ def choose_background_tasks(
     """Background tasks of an orchestrator with these stages, by name; compaction runs where the archivist does."""
     tasks: dict[str, BackgroundTask] = {
         "count_terms": partial(keep_terms_counted, deps.db),
+        "expire_actions": partial(keep_expiring, deps.db),
         "erase": partial(keep_erasing, deps.db),
+        "schedules": partial(keep_scheduling, deps.db),
         "webhooks": partial(keep_sending, deps.db, deps.settings.webhooks),
     }
     if archivist.NAME in stages and deps.settings.engine.compact_every:
@@ -85,6 +91,8 @@ def choose_background_tasks(
     if embedder is not None:
         tasks["embed"] = EmbeddingBackfill(deps.db, embedder, deps.settings.models).run
         tasks["embed_chunks"] = partial(keep_chunks_embedded, deps.db, embedder)
+    for of_plugin in load_parts("tasks"):
+        tasks |= of_plugin(deps)
     return tasks
 
 
@@ -172,7 +180,7 @@ def isolate(settings: Settings, postgres: PostgresUrls) -> Quarantine:
 async def orchestrate(settings: Settings, postgres: PostgresUrls, is_alone: bool) -> None:
     """Process runs until SIGTERM or SIGINT; wait for Postgres at the start. Raises MaasError for a wrong setting."""
     stages = choose_stages(settings.engine.stages)
-    with tracing.exporting(settings.diagnostics.otlp_endpoint, "maas-orchestrator"):
+    with tracing.exporting(settings.diagnostics.export("maas-orchestrator")):
         opening = asyncio.create_task(
             wait_for_postgres(partial(open_orchestrator, settings, postgres, stages, is_alone))
         )

@@ -44,6 +44,8 @@ class _Entry(BaseModel):
     tries: Annotated[int | None, Field(ge=1, le=10)] = None
     breaker_failures: Annotated[int | None, Field(ge=0, le=100)] = None
     calls: Annotated[int | None, Field(ge=1, le=10_000)] = None
+    requests_per_minute: Annotated[float | None, Field(gt=0, le=1e9)] = None
+    tokens_per_minute: Annotated[float | None, Field(gt=0, le=1e12)] = None
     window: Annotated[int | None, Field(ge=256)] = None
     json_schema: JsonSchema | None = None
     text_calls: bool | None = None

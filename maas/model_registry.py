@@ -21,7 +21,7 @@ from maas.settings.providers import ProviderSettings
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, Kind, is_loopback, is_own, kind_of
 from shared.models import Embedder, ImageModel, Model
-from shared.models.calls import ImageModels
+from shared.models.drawing import ImageModels
 
 ModelFactory: TypeAlias = Callable[[str, Settings], Model]
 ANSWERING_ROLE = "FinalResponder"

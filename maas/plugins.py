@@ -52,7 +52,8 @@ class Plugin:
     `settings`: a class of settings. `routes`: a tuple of routes. `tags`: what the groups of these routes are.
     `checks`: by the name that `maas doctor` prints, a function of the settings and the database that returns what it
     found. `exports`: queries of its folder `sql/queries`, by name, that return a user's rows for an export, each as a
-    `line` of JSON. `metrics`: a function of the database that returns collectors of Prometheus. `overview`: a function
+    `line` of JSON. `tasks`: a function of `Deps` that returns background tasks of orchestrators, by name.
+    `metrics`: a function of the database that returns collectors of Prometheus. `overview`: a function
     of the database that returns what `maas top` shows.
     """
 
@@ -70,6 +71,7 @@ class Plugin:
     tags: Mapping[str, str] = field(default_factory=dict)
     checks: str | None = None
     exports: tuple[str, ...] = ()
+    tasks: str | None = None
     metrics: str | None = None
     overview: str | None = None
 

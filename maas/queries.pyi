@@ -2,11 +2,36 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Never, TypedDict
+from typing import Any, Literal, Never, TypedDict
 from uuid import UUID
 
 from shared import query as pg
 from shared.query import Query, Value
+
+# a2a.sql
+
+class A2aTasksRow(TypedDict):
+    id: UUID
+    conversation_id: UUID | None
+    state: str | Any
+    changed_at: datetime | Any
+    total: int | Any
+    runs: Any
+    waiting: Any
+
+a2a_tasks: Query[
+    A2aTasksRow, pg.uuid, pg.text, pg.uuid, pg.uuid, pg.text, pg.timestamptz, pg.timestamptz, pg.uuid, pg.int8, pg.int8
+]
+
+set_push_notification: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.jsonb, pg.text]
+
+delete_push_notification: Value[bool, Never, pg.uuid, pg.uuid, pg.text, pg.text]
+
+class PushNotificationsRow(TypedDict):
+    name: str | None
+    url: str
+
+push_notifications: Query[PushNotificationsRow, pg.uuid, pg.uuid]
 
 # accounts.sql
 
@@ -31,6 +56,11 @@ class AccountRow(TypedDict):
 
 account: Query[AccountRow, pg.uuid]
 
+class IsBlockedRow(TypedDict):
+    exists: bool | Any
+
+is_blocked: Value[bool, IsBlockedRow, pg.uuid]
+
 class ListAccountsRow(TypedDict):
     user_id: UUID
     email: str
@@ -41,6 +71,13 @@ class ListAccountsRow(TypedDict):
     is_admin: bool | Any
 
 list_accounts: Query[ListAccountsRow]
+
+class BlockedUsersRow(TypedDict):
+    user_id: UUID | Any
+    granted_at: datetime | Any
+    email: str | Any
+
+blocked_users: Query[BlockedUsersRow]
 
 class CountAccountsRow(TypedDict):
     count: int | Any
@@ -77,7 +114,7 @@ class FindSessionRow(TypedDict):
 find_session: Query[FindSessionRow, pg.bytea]
 
 class AuthSessionRow(TypedDict):
-    method: str
+    method: Literal["password", "recovery"]
     age_s: float | Any
 
 auth_session: Query[AuthSessionRow, pg.uuid, pg.uuid]
@@ -118,7 +155,7 @@ class ActionRow(TypedDict):
     tool: str
     tool_version: str
     arguments: Any
-    effect: str
+    effect: Literal["read", "write", "dangerous"]
     assistant: str | None
     agent: str | None
     status: str | Any
@@ -144,7 +181,7 @@ class ListActionsRow(TypedDict):
     tool: str
     tool_version: str
     arguments: Any
-    effect: str
+    effect: Literal["read", "write", "dangerous"]
     assistant: str | None
     agent: str | None
     status: str | Any
@@ -170,7 +207,7 @@ class PlanRow(TypedDict):
     tool: str
     tool_version: str
     arguments: Any
-    effect: str
+    effect: Literal["read", "write", "dangerous"]
     assistant: str | None
     agent: str | None
     status: str | Any
@@ -219,6 +256,7 @@ class UndecidedActionsRow(TypedDict):
     wording: Any
     arguments: Any
     is_shown: bool | Any
+    shown_place: int | Any
 
 undecided_actions: Query[UndecidedActionsRow, pg.uuid, pg.int8]
 
@@ -234,9 +272,9 @@ show_actions: Query[ShowActionsRow, pg.uuid, pg.int4, pg.bool_, pg.int4]
 
 class DecideByWordsRow(TypedDict):
     verdict: str | Any
-    call: str | Any
+    calls: list[str] | Any
 
-decide_by_words: Query[DecideByWordsRow, pg.uuid, pg.int4, pg.text]
+decide_by_words: Query[DecideByWordsRow, pg.uuid, pg.int4, pg.text, pg.array[pg.int4]]
 
 class OpenActionRow(TypedDict):
     verdict: str | Any
@@ -250,8 +288,11 @@ class OpenActionRow(TypedDict):
     asked: str | Any
     agent: str | Any
     wording: Any
+    is_of_task: bool | Any
 
 open_action: Query[OpenActionRow, pg.uuid, pg.int4]
+
+expire_actions: Value[int, Never]
 
 end_action: Value[str, Never, pg.uuid, pg.int4, pg.text, pg.jsonb]
 
@@ -358,14 +399,17 @@ class InsertTrialRow(TypedDict):
     verdict: str | Any
     id: UUID | Any
 
-insert_trial: Query[InsertTrialRow, pg.uuid, pg.text, pg.text, pg.text]
+insert_trial: Query[InsertTrialRow, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.text]
 
 class TrialInputRow(TypedDict):
     role: str | Any
     text: str | Any
-    draft_context: str | None
-    final_context_payload: str | None
+    stage: str | Any
+    model: str | Any
+    run_id: UUID
+    seq: int
     asked_at: datetime
+    began_at: datetime | Any
 
 trial_input: Query[TrialInputRow, pg.uuid]
 
@@ -387,15 +431,22 @@ class AdminUsersRow(TypedDict):
     user_id: UUID | Any
     names: list[str] | Any
     is_admin: bool | Any
+    is_blocked: bool | Any
     runs: int | Any
     errors: int | Any
     price: int | Any
     last_run_at: datetime | Any
     created_at: datetime | Any
     email: str | Any
-    name: str | None
+    name: str | Any
 
 admin_users: Query[AdminUsersRow, pg.array[pg.uuid]]
+
+class NamesOfUsersRow(TypedDict):
+    user_id: UUID | Any
+    name: str | Any
+
+names_of_users: Query[NamesOfUsersRow, pg.array[pg.uuid]]
 
 class AdminSpendingRow(TypedDict):
     key: str | Any
@@ -421,7 +472,16 @@ class AdminAssistantsRow(TypedDict):
 
 admin_assistants: Query[AdminAssistantsRow]
 
-set_admin: Value[None, Never, pg.uuid, pg.bool_, pg.text]
+set_roles: Value[None, Never, pg.uuid, pg.bool_, pg.bool_, pg.text]
+
+class UserSessionsRow(TypedDict):
+    id: UUID
+    method: Literal["password", "recovery"]
+    created_at: datetime
+    refreshed_at: datetime
+    expires_at: datetime
+
+user_sessions: Query[UserSessionsRow, pg.uuid]
 
 class AdminAuditRow(TypedDict):
     id: int
@@ -440,8 +500,8 @@ keep_attachment: Value[UUID, Never, pg.uuid, pg.uuid, pg.text, pg.int4, pg.int4,
 
 class AttachmentRow(TypedDict):
     id: UUID
-    kind: str
-    media_type: str
+    kind: Literal["upload", "generated"]
+    media_type: Literal["image/jpeg", "image/png", "image/webp"]
     bytes: int | Any
     width: int
     height: int
@@ -451,7 +511,7 @@ class AttachmentRow(TypedDict):
 attachment: Query[AttachmentRow, pg.uuid, pg.uuid]
 
 class AttachmentContentRow(TypedDict):
-    media_type: str
+    media_type: Literal["image/jpeg", "image/png", "image/webp"]
     sha256: str
     content: bytes
 
@@ -517,17 +577,31 @@ user_names: Query[UserNamesRow, pg.uuid, pg.text, pg.int8, pg.int8]
 
 # clients.sql
 
-client_insert: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.uuid, pg.text, pg.text, pg.array[pg.text]]
+client_insert: Value[
+    None,
+    Never,
+    pg.uuid,
+    pg.uuid,
+    pg.text,
+    pg.text,
+    pg.uuid,
+    pg.text,
+    pg.text,
+    pg.array[pg.text],
+    pg.int4,
+    pg.text,
+    pg.text,
+]
 
 class ClientLookRow(TypedDict):
     request_id: UUID
-    status: str
-    archive_status: str
+    status: Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"]
+    archive_status: Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"]
     final_answer: str | None
     error_code: str | None
     error_message: str | None
     degraded: list[str]
-    limited: str | None
+    limited: Literal["budget", "stopped"] | None
     assistant: str
     conversation_id: UUID | None
     memory: str
@@ -545,7 +619,7 @@ client_unlisten: Value[None, Never]
 # completions.sql
 
 class CompletionRow(TypedDict):
-    status: str
+    status: Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"]
     assistant: str
     conversation_id: UUID | None
     created_at: datetime
@@ -556,7 +630,7 @@ class CompletionRow(TypedDict):
     error_message: str | None
     sources: Any
     degraded: list[str]
-    limited: str | None
+    limited: Literal["budget", "stopped"] | None
     memory: str
     memory_reasons: list[str]
     tokens_in: int | Any
@@ -574,6 +648,50 @@ class AnsweringAssistantsRow(TypedDict):
 
 answering_assistants: Query[AnsweringAssistantsRow, pg.text, pg.text]
 
+# conversation_links.sql
+
+class ShareConversationRow(TypedDict):
+    verdict: str | Any
+    id: UUID | Any
+
+share_conversation: Query[ShareConversationRow, pg.uuid, pg.bytea, pg.int4, pg.bool_, pg.text]
+
+class ListLinksRow(TypedDict):
+    id: UUID | Any
+    conversation_id: UUID | Any
+    title: str | Any
+    has_evidence: bool | Any
+    created_at: datetime | Any
+    expires_at: datetime | Any
+
+list_links: Query[ListLinksRow, pg.uuid, pg.uuid]
+
+owner_of_link: Value[UUID, Never, pg.uuid]
+
+revoke_link: Value[bool, Never, pg.uuid, pg.text]
+
+class OpenLinkRow(TypedDict):
+    user_id: UUID | Any
+    conversation_id: UUID | Any
+    assistant: str | Any
+    title: str | Any
+    has_evidence: bool | Any
+    created_at: datetime | Any
+    expires_at: datetime | Any
+    assistant_title: str | Any
+
+open_link: Query[OpenLinkRow, pg.bytea, pg.int4]
+
+class SharedMessagesRow(TypedDict):
+    role: Literal["user", "assistant", "system", "tool"] | Any
+    content: str | Any
+    agent: str | None
+    attachment_ids: list[UUID] | Any
+    created_at: datetime | Any
+    evidence: Any
+
+shared_messages: Query[SharedMessagesRow, pg.uuid, pg.uuid, pg.timestamptz, pg.int8, pg.int8, pg.bool_]
+
 # conversations.sql
 
 class CreateConversationRow(TypedDict):
@@ -581,19 +699,22 @@ class CreateConversationRow(TypedDict):
     id: UUID | Any
     run_id: UUID | Any
 
-create_conversation: Query[CreateConversationRow, pg.uuid, pg.text, pg.text, pg.int4]
+create_conversation: Query[CreateConversationRow, pg.uuid, pg.text, pg.text, pg.int4, pg.bool_]
 
 class ConversationRow(TypedDict):
     id: UUID
     user_id: UUID
     assistant: str
     title: str | None
-    source: str
-    mode: str
+    source: Literal["telegram", "web"]
+    mode: Literal["auto", "plan", "ask"]
     rolling_summary: str
     last_agent: str | None
     last_domain: str | None
     is_processing: bool | Any
+    is_pinned: bool
+    is_archived: bool
+    is_remembered: bool
     created_at: datetime
 
 conversation: Query[ConversationRow, pg.uuid]
@@ -603,13 +724,16 @@ class ListConversationsRow(TypedDict):
     user_id: UUID | Any
     assistant: str | Any
     title: str | None
-    source: str | Any
-    mode: str | Any
+    source: Literal["telegram", "web"] | Any
+    mode: Literal["auto", "plan", "ask"] | Any
     is_processing: bool | Any
+    is_pinned: bool | Any
+    is_archived: bool | Any
+    is_remembered: bool | Any
     created_at: datetime | Any
     updated_at: datetime | Any
 
-list_conversations: Query[ListConversationsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8, pg.text]
+list_conversations: Query[ListConversationsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8, pg.text, pg.bool_]
 
 class AssistantsToChooseRow(TypedDict):
     name: str
@@ -623,7 +747,7 @@ chat_conversation: Value[UUID, Never, pg.text, pg.uuid, pg.text, pg.text]
 
 class ChatStatusRow(TypedDict):
     id: UUID
-    mode: str
+    mode: Literal["auto", "plan", "ask"]
     is_processing: bool | Any
     message_count: int | Any
     last_agent: str | None
@@ -634,7 +758,7 @@ chat_status: Query[ChatStatusRow, pg.text, pg.uuid, pg.text]
 class ChangeConversationRow(TypedDict):
     id: UUID
 
-change_conversation: Value[UUID, ChangeConversationRow, pg.uuid, pg.text, pg.text]
+change_conversation: Value[UUID, ChangeConversationRow, pg.uuid, pg.text, pg.text, pg.bool_, pg.bool_]
 
 class DialogueRow(TypedDict):
     language_code: str | Any
@@ -648,6 +772,8 @@ class StartResultsRow(TypedDict):
 start_results: Value[Any, StartResultsRow, pg.uuid]
 
 keep_start: Value[bool, Never, pg.uuid, pg.int4, pg.jsonb]
+
+forget_conversation: Value[Any, Never, pg.uuid, pg.text, pg.bool_]
 
 clear_conversation: Value[int, Never, pg.uuid]
 
@@ -808,6 +934,7 @@ advance: Query[
     pg.jsonb,
     pg.array[pg.text],
     pg.array[pg.text],
+    pg.array[pg.text],
 ]
 
 archive_exchange: Value[bool, Never, pg.int4, pg.uuid, pg.int4, pg.jsonb, pg.jsonb]
@@ -931,13 +1058,13 @@ FollowRunsRow = TypedDict(
     "FollowRunsRow",
     {
         "place": int | Any,
-        "status": str,
+        "status": Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"],
         "try": int,
         "times": list[datetime] | Any,
         "final_answer": str | Any,
         "error_code": str | None,
         "error_message": str | None,
-        "limited": str | None,
+        "limited": Literal["budget", "stopped"] | None,
         "memory": str,
         "memory_reasons": list[str],
         "numbers": list[int] | Any,
@@ -1086,7 +1213,7 @@ merge_fact_names: Value[int, Never, pg.uuid, pg.text, pg.text]
 
 class ArchivedMessagesRow(TypedDict):
     id: UUID
-    message_type: str
+    message_type: Literal["user_query", "assistant_response"]
     content: str
     speaker: str | None
     conversation: str
@@ -1100,11 +1227,11 @@ class FoundFactsRow(TypedDict):
     statement: str
     subject: str
     attribute: str
-    kind: str
-    change: str
+    kind: Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question", "profile"]
+    change: Literal["states", "begins", "ends", "corrects"]
     depends_on: list[str]
     raw_log_ids: list[UUID]
-    origin: str
+    origin: Literal["rule", "model", "person", "asked"]
 
 found_facts: Query[FoundFactsRow, pg.uuid]
 
@@ -1193,10 +1320,11 @@ class ListKeysRow(TypedDict):
 
 list_keys: Query[ListKeysRow]
 
-class AdminsRow(TypedDict):
+class RolesRow(TypedDict):
     user_id: UUID
+    role: Literal["admin", "blocked"]
 
-admins: Value[UUID, AdminsRow]
+roles: Query[RolesRow]
 
 # knowledge.sql
 
@@ -1217,13 +1345,22 @@ class DocumentRow(TypedDict):
     pages: int | None
     chunks: int
     summary: str
-    status: str
+    status: Literal["pending", "processing", "processed", "failed"]
     error: str | None
     track_id: str
     created_at: datetime
     updated_at: datetime
 
 document: Query[DocumentRow, pg.uuid, pg.uuid]
+
+class DocumentChunksRow(TypedDict):
+    number: int
+    heading: str
+    page: int | None
+    position: int
+    text: str
+
+document_chunks: Query[DocumentChunksRow, pg.uuid, pg.uuid, pg.int4, pg.int8]
 
 class OwnerOfDocumentRow(TypedDict):
     coalesce: UUID | Any
@@ -1233,7 +1370,7 @@ owner_of_document: Value[UUID, OwnerOfDocumentRow, pg.uuid]
 class KnownDocumentRow(TypedDict):
     id: UUID
     sha256: str
-    status: str
+    status: Literal["pending", "processing", "processed", "failed"]
 
 known_document: Query[KnownDocumentRow, pg.uuid, pg.text]
 
@@ -1246,7 +1383,7 @@ class ListDocumentsRow(TypedDict):
     pages: int | None
     chunks: int
     summary: str
-    status: str
+    status: Literal["pending", "processing", "processed", "failed"]
     error: str | None
     track_id: str
     created_at: datetime
@@ -1256,7 +1393,7 @@ list_documents: Query[ListDocumentsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int
 
 class TrackedDocumentsRow(TypedDict):
     name: str
-    status: str
+    status: Literal["pending", "processing", "processed", "failed"]
     error: str | None
     chunks: int
     created_at: datetime
@@ -1386,7 +1523,7 @@ load_rows: Query[LoadRowsRow, pg.text, pg.text, pg.uuid]
 class TurnsRow(TypedDict):
     id: UUID | Any
     run_id: UUID | Any
-    message_type: str | Any
+    message_type: Literal["user_query", "assistant_response"] | Any
     content: str | Any
     speaker: str | None
     conversation: str | Any
@@ -1405,7 +1542,7 @@ class RecentTurnsRow(TypedDict):
     id: UUID
     run_id: UUID
     is_folded: bool | Any
-    message_type: str
+    message_type: Literal["user_query", "assistant_response"]
     content: str
     speaker: str | None
     occurred_at: datetime
@@ -1542,7 +1679,7 @@ correct: Query[CorrectRow, pg.uuid, pg.uuid, pg.text]
 class SourcesRow(TypedDict):
     id: UUID
     run_id: UUID
-    message_type: str
+    message_type: Literal["user_query", "assistant_response"]
     content: str
     speaker: str | None
     conversation: str
@@ -1579,7 +1716,7 @@ class ExchangeOfRunRow(TypedDict):
 exchange_of_run: Query[ExchangeOfRunRow, pg.array[pg.uuid]]
 
 class MessagesBeforeRow(TypedDict):
-    message_type: str
+    message_type: Literal["user_query", "assistant_response"]
     content: str
     speaker: str | None
     occurred_at: datetime
@@ -1589,7 +1726,7 @@ messages_before: Query[MessagesBeforeRow, pg.uuid, pg.array[pg.uuid], pg.int8]
 
 class ImportedTurnsRow(TypedDict):
     id: UUID
-    message_type: str
+    message_type: Literal["user_query", "assistant_response"]
     content: str
     speaker: str | None
     conversation: str
@@ -1745,6 +1882,16 @@ class ExportNotesRow(TypedDict):
 
 export_notes: Value[str, ExportNotesRow, pg.uuid]
 
+class ExportDocumentsRow(TypedDict):
+    line: str | Any
+
+export_documents: Value[str, ExportDocumentsRow, pg.uuid]
+
+class ExportPassagesRow(TypedDict):
+    line: str | Any
+
+export_passages: Value[str, ExportPassagesRow, pg.uuid]
+
 class ExportAttachmentsRow(TypedDict):
     line: str | Any
 
@@ -1763,10 +1910,10 @@ export_runs: Value[str, ExportRunsRow, pg.uuid]
 # profiles.sql
 
 class UserProfileRow(TypedDict):
-    name: str | None
-    position: str | None
-    department: str | None
-    language: str | None
+    name: str | Any
+    position: str | Any
+    department: str | Any
+    language: Literal["ru", "en"] | None
     timezone: str | None
 
 user_profile: Query[UserProfileRow, pg.uuid]
@@ -1782,9 +1929,9 @@ class UserTimezonesRow(TypedDict):
 user_timezones: Query[UserTimezonesRow, pg.array[pg.uuid]]
 
 class UserPreferencesRow(TypedDict):
-    slot: str
-    value: str
-    answered_at: datetime
+    slot: str | Any
+    value: str | Any
+    answered_at: datetime | Any
 
 user_preferences: Query[UserPreferencesRow, pg.uuid]
 
@@ -1896,7 +2043,7 @@ class RunOfKeyRow(TypedDict):
     conversation_id: UUID | None
     metadata: Any
     attachment_ids: list[UUID]
-    mode: str | None
+    mode: Literal["auto", "plan", "ask"] | None
     client_context: Any
     is_remembered: bool
     priority: int
@@ -1930,6 +2077,12 @@ class AnsweredRunRow(TypedDict):
 
 answered_run: Value[UUID, AnsweredRunRow, pg.uuid, pg.uuid, pg.text]
 
+class QuestionToReplaceRow(TypedDict):
+    is_over: bool | Any
+    is_last: bool | Any
+
+question_to_replace: Query[QuestionToReplaceRow, pg.uuid, pg.uuid, pg.uuid, pg.text, pg.text]
+
 class ClientContextRow(TypedDict):
     client_context: Any
 
@@ -1949,25 +2102,26 @@ RunRow = TypedDict(
         "user_query": str,
         "assistant": str,
         "conversation_id": UUID | None,
-        "kind": str,
+        "kind": Literal["ask", "archive", "action", "task", "trial", "call"],
         "source": str,
         "metadata": Any,
         "attachment_ids": list[UUID],
-        "status": str,
-        "archive_status": str,
+        "status": Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"],
+        "archive_status": Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"],
         "lane": int,
         "try": int,
         "attempt": int,
         "deaths": int,
         "analysis_result": Any,
         "sources": Any,
+        "searched": Any,
         "draft_context": str | None,
         "final_context_payload": str | None,
         "final_answer": str | None,
         "error_code": str | None,
         "error_message": str | None,
         "degraded": list[str],
-        "limited": str | None,
+        "limited": Literal["budget", "stopped"] | None,
         "memory": str,
         "memory_reasons": list[str],
         "cancel_requested_at": datetime | None,
@@ -1989,6 +2143,21 @@ RunRow = TypedDict(
 )
 run: Query[RunRow, pg.uuid]
 
+class RequestOfRunRow(TypedDict):
+    user_id: UUID
+    user_query: str
+    assistant: str
+    conversation_id: UUID | None
+    metadata: Any
+    attachment_ids: list[UUID]
+    mode: Literal["auto", "plan", "ask"] | None
+    client_context: Any
+    is_remembered: bool
+    attributes: Any
+    is_finished: bool | Any
+
+request_of_run: Query[RequestOfRunRow, pg.uuid]
+
 RunStatesRow = TypedDict(
     "RunStatesRow",
     {
@@ -1997,18 +2166,19 @@ RunStatesRow = TypedDict(
         "user_query": str,
         "assistant": str,
         "conversation_id": UUID | None,
-        "kind": str,
+        "kind": Literal["ask", "archive", "action", "task", "trial", "call"],
         "attachment_ids": list[UUID],
-        "status": str,
-        "archive_status": str,
+        "status": Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"],
+        "archive_status": Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"],
         "try": int,
         "attempt": int,
         "sources": Any,
+        "searched": Any,
         "final_answer": str | None,
         "error_code": str | None,
         "error_message": str | None,
         "degraded": list[str],
-        "limited": str | None,
+        "limited": Literal["budget", "stopped"] | None,
         "memory": str,
         "memory_reasons": list[str],
         "created_at": datetime,
@@ -2025,6 +2195,7 @@ RunStatesRow = TypedDict(
         "run_at": datetime | None,
         "attributes": Any,
         "is_paused": bool | Any,
+        "replaced": list[UUID] | Any,
         "buttons": Any,
         "drawn": list[UUID] | Any,
         "steps": Any,
@@ -2033,8 +2204,8 @@ RunStatesRow = TypedDict(
 run_states: Query[RunStatesRow, pg.array[pg.uuid]]
 
 class RunStateRow(TypedDict):
-    status: str
-    archive_status: str
+    status: Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"]
+    archive_status: Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"]
 
 run_state: Query[RunStateRow, pg.uuid]
 
@@ -2069,6 +2240,7 @@ class ListRunsRow(TypedDict):
     priority: int | Any
     run_at: datetime | Any
     attributes: Any
+    replaces: UUID | Any
 
 list_runs: Query[
     ListRunsRow,
@@ -2116,6 +2288,7 @@ class SearchRunsRow(TypedDict):
     priority: int | Any
     run_at: datetime | Any
     attributes: Any
+    replaces: UUID | Any
 
 search_runs: Query[
     SearchRunsRow,
@@ -2158,7 +2331,7 @@ class RetryRunsRow(TypedDict):
 retry_runs: Value[int, RetryRunsRow, pg.array[pg.uuid], pg.text]
 
 class PausesRow(TypedDict):
-    subject: str
+    subject: Literal["assistant", "key", "model", "user"]
     name: str
     reason: str | None
     actor: str
@@ -2179,9 +2352,16 @@ class ResumeRow(TypedDict):
 resume: Query[ResumeRow, pg.text, pg.text, pg.text]
 
 class PausedModelsRow(TypedDict):
-    name: str
+    name: str | Any
+    until: datetime | Any
 
-paused_models: Value[str, PausedModelsRow]
+paused_models: Query[PausedModelsRow]
+
+take_call: Value[float, Never, pg.text, pg.float8, pg.float8, pg.int4, pg.float8]
+
+charge_tokens: Value[None, Never, pg.text, pg.float8, pg.int4]
+
+block_model: Value[None, Never, pg.text, pg.float8]
 
 cancel_run: Value[str, Never, pg.uuid, pg.text]
 
@@ -2215,6 +2395,67 @@ class ExtensionsRow(TypedDict):
     extname: str | Any
 
 extensions: Value[str, ExtensionsRow]
+
+# schedules.sql
+
+create_schedule: Value[
+    UUID, Never, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.uuid, pg.text, pg.timestamptz, pg.text
+]
+
+change_schedule: Value[bool, Never, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.bool_, pg.timestamptz, pg.text]
+
+delete_schedule: Value[bool, Never, pg.uuid, pg.text]
+
+class ScheduleRow(TypedDict):
+    id: UUID
+    user_id: UUID
+    user_query: str
+    assistant: str
+    conversation_id: UUID | None
+    cron: str
+    timezone: str
+    catch_up: Literal["none", "last", "all"]
+    next_at: datetime | None
+    paused_at: datetime | None
+    last_at: datetime | None
+    error: str | None
+    created_at: datetime
+
+schedule: Query[ScheduleRow, pg.uuid]
+
+class ListSchedulesRow(TypedDict):
+    id: UUID
+    user_id: UUID
+    user_query: str
+    assistant: str
+    conversation_id: UUID | None
+    cron: str
+    timezone: str
+    catch_up: Literal["none", "last", "all"]
+    next_at: datetime | None
+    paused_at: datetime | None
+    last_at: datetime | None
+    error: str | None
+    created_at: datetime
+
+list_schedules: Query[ListSchedulesRow, pg.uuid]
+
+class OwnerOfScheduleRow(TypedDict):
+    user_id: UUID
+
+owner_of_schedule: Value[UUID, OwnerOfScheduleRow, pg.uuid]
+
+class DueSchedulesRow(TypedDict):
+    id: UUID
+    cron: str
+    timezone: str
+    catch_up: Literal["none", "last", "all"]
+    next_at: datetime | None
+    now: datetime | Any
+
+due_schedules: Query[DueSchedulesRow, pg.int8]
+
+run_schedule: Value[int, Never, pg.uuid, pg.timestamptz, pg.array[pg.timestamptz], pg.timestamptz, pg.text]
 
 # schema.sql
 
@@ -2291,6 +2532,39 @@ class ContentsRow(TypedDict):
     messages: int | Any
 
 contents: Query[ContentsRow]
+
+class LimitStatementRow(TypedDict):
+    set_config: str | Any
+
+limit_statement: Value[str, LimitStatementRow, pg.text]
+
+class StoredRelationsRow(TypedDict):
+    id: int | Any
+    name: str | Any
+    file: int | Any
+
+stored_relations: Query[StoredRelationsRow]
+
+class HeldLocksRow(TypedDict):
+    id: int | Any
+    mode: str | Any
+
+held_locks: Query[HeldLocksRow]
+
+hide_schema: Value[None, Never]
+
+class LookIntoRow(TypedDict):
+    set_config: str | Any
+
+look_into: Value[str, LookIntoRow, pg.text]
+
+class SchemaObjectsRow(TypedDict):
+    kind: str | Any
+    of: str | Any
+    name: str | Any
+    definition: str | Any
+
+schema_objects: Query[SchemaObjectsRow, pg.text]
 
 # search.sql
 
@@ -2378,6 +2652,8 @@ clock: Value[datetime, ClockRow]
 
 set_secret: Value[bool, Never, pg.uuid, pg.text, pg.text, pg.text]
 
+renew_secret: Value[bool, Never, pg.uuid, pg.text, pg.text, pg.text, pg.text]
+
 delete_secret: Value[bool, Never, pg.uuid, pg.text, pg.text]
 
 class ReadSecretsRow(TypedDict):
@@ -2440,13 +2716,13 @@ class NextStepRow(TypedDict):
 
 next_step: Query[NextStepRow, pg.uuid, pg.int4, pg.bool_]
 
-end_step: Value[bool, Never, pg.uuid, pg.int4, pg.int4, pg.text, pg.jsonb]
+end_step: Value[bool, Never, pg.uuid, pg.int4, pg.int4, pg.text, pg.jsonb, pg.array[pg.uuid]]
 
 class TaskStepsRow(TypedDict):
     number: int
     title: str
     tool: str | None
-    status: str
+    status: Literal["pending", "running", "waiting", "done", "failed", "in_doubt", "skipped"]
     result: Any
 
 task_steps: Query[TaskStepsRow, pg.uuid]
@@ -2493,7 +2769,7 @@ keep_tools: Value[None, Never, pg.jsonb]
 class ListToolsRow(TypedDict):
     name: str
     domain: str
-    effect: str
+    effect: Literal["read", "write", "dangerous"]
     description: str
     parameters: Any
     version: str
@@ -2802,7 +3078,7 @@ class WebhookDeliveriesRow(TypedDict):
     id: UUID
     type: str
     data: Any
-    state: str
+    state: Literal["waiting", "delivered", "failed"]
     attempts: int
     status: int | None
     error: str | None
@@ -2816,10 +3092,13 @@ has_webhooks: Value[bool, Never]
 
 class ClaimDeliveriesRow(TypedDict):
     id: UUID | Any
+    user_id: UUID | Any
+    task_id: UUID | Any
     attempt: int | Any
     is_slow: bool | Any
     url: str | Any
     secrets: list[str] | Any
+    headers: Any
     body: Any
 
 claim_deliveries: Query[ClaimDeliveriesRow, pg.text, pg.int4, pg.int4, pg.int4, pg.interval]
@@ -2827,3 +3106,15 @@ claim_deliveries: Query[ClaimDeliveriesRow, pg.text, pg.int4, pg.int4, pg.int4, 
 finish_deliveries: Value[int, Never, pg.jsonb]
 
 purge_deliveries: Value[int, Never, pg.int4]
+
+class WebhookBacklogRow(TypedDict):
+    waiting: int | Any
+    oldest_seconds: float | Any
+
+webhook_backlog: Query[WebhookBacklogRow, pg.int8]
+
+class WebhookStatesRow(TypedDict):
+    state: str | Any
+    webhooks: int | Any
+
+webhook_states: Query[WebhookStatesRow]

@@ -54,6 +54,11 @@ async def set_secret(db: Database, user_id: UUID, name: str, value: str, actor: 
         raise MaasError("bad_parameter", str(error.args[0])) from None
 
 
+async def renew_secret(db: Database, user_id: UUID, name: str, old: str, value: str, actor: str) -> bool:
+    """Replace a secret, as the role of orchestrators; False if it is no longer `old`."""
+    return bool(await db.value(queries.renew_secret, user_id, name, old, value, actor))
+
+
 async def delete_secret(db: Database, user_id: UUID, name: str, actor: str) -> None:
     """Delete a secret. Raises MaasError('not_found')."""
     if not await db.value(queries.delete_secret, user_id, name, actor):

@@ -92,7 +92,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     profile = await read_profile(deps.db, run.assistant, version)
     if profile == "off":
         return Outcome(analysis=GENERAL.model_dump())
-    if command := parse_note_command(run.user_query):
+    if run.as_of is None and (command := parse_note_command(run.user_query)):
         async with run_events(run, deps), debug_log().span(2, "memory_command", {"command": command.verb}):
             answer = await run_note_command(deps.db, run.id, run.user_id, command)
         return Outcome(analysis=GENERAL.model_dump() | {"fast_path": "memory_command", "answer": answer})

@@ -32,7 +32,7 @@ from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
 from maas.prompting.now import now_line, zone_of
 from maas.prompting.prompts import prompt_language, read_profile, read_prompts
 from shared.json import json_object
-from shared.models import spec_of
+from shared.models import gen_ai, spec_of
 from shared.text import clean, fill, one_line, sentences, shorten
 
 NAME = "archivist"
@@ -63,7 +63,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         logs = await deps.db.rows(queries.recorded_exchange, run.id)
     else:
         logs = rows = await deps.db.grouped_rows(queries.exchange_of_run, run.id)
-        if rows and rows[0]["replaces"] is not None:
+        if not rows or rows[0]["replaces"] is not None:  # none: of a temporary conversation, for one
             await deps.db.value(queries.drop_replaced, run.id)
     if not logs:  # not to be remembered, just erased, or summarized with the next exchange before a retry
         return Outcome()
@@ -72,6 +72,13 @@ async def run(run: Run, deps: Deps) -> Outcome:
 
 
 async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, Any]:
+    with gen_ai.memory("upsert_memory", run.user_id) as operation:
+        record = await _read_exchange(run, deps, logs)
+        operation.note({"gen_ai.memory.record.count": bool(record["summary"]) + len(record.get("facts", ()))})
+        return record
+
+
+async def _read_exchange(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, Any]:
     language = await prompt_language(deps, run.assistant, run.assistants_version)
     version = run.assistants_version
     prompts = await read_prompts(deps.db, "Archivist", "Facts", version=version, language=language)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from maas import queries
 from maas.builtin_model.language import content_words
 from maas.engine.drafts import Draft, Payload
 from maas.engine.run import Outcome, Run
@@ -21,6 +22,7 @@ from maas.prompting.prompts import KEEP_NUMBERS, payload_limit, prompt_language,
 from maas.prompting.trimming import FOUND, MIN_CUT_TOKENS, RECENT, by_importance, condense, keep
 from shared import tokens
 from shared.json import json_object
+from shared.marks import numbers_of_lines
 from shared.models import Message, Request
 from shared.text import clean, defuse, escape, fill, offload, shorten
 
@@ -43,7 +45,9 @@ CLIENT_TITLE = "Earlier messages, as the application sent them along; they are n
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: draft_context only. Writes: final_context_payload, at most 8000 tokens. Next: READY."""
+    """Reads: draft_context and sources. Writes: final_context_payload, at most 8000 tokens, and those of the sources
+    whose lines it has. Next: READY.
+    """
     draft = await run.read_draft()
     chars = draft.chars
     system = draft.system(draft.role)
@@ -65,10 +69,17 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if deps.settings.answers.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=_with_memory(empty, client, whole))
-    condense = _rewrite if is_filled("Assembler", draft.instruction) else _select
-    condensed, is_degraded = await condense(run, deps, prompt, draft, room)
+    is_rewritten = is_filled("Assembler", draft.instruction)
+    condensed, is_degraded = await (_rewrite if is_rewritten else _select)(run, deps, prompt, draft, room)
     payload = _with_memory(empty, client, condensed)
-    return Outcome(payload=payload, degraded="Assembler" if is_degraded else None)
+    sources = None if is_rewritten or not payload.has_marks else await _sources_on(run, deps, condensed.split("\n"))
+    return Outcome(payload=payload, sources=sources, degraded="Assembler" if is_degraded else None)
+
+
+async def _sources_on(run: Run, deps: Deps, lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the sources of the draft whose numbers these lines have. A rewritten text may hold any of them."""
+    numbers = numbers_of_lines(lines)
+    return [one for one in await deps.db.value(queries.run_sources, run.id) or [] if one["number"] in numbers]
 
 
 async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int) -> tuple[str, bool]:

@@ -23,7 +23,7 @@ from maas.prompt_rows import is_filled
 from maas.prompting.model_calls import ask_or_fall_back
 from maas.prompting.prompts import read_prompts
 from shared.db import CONNECTION_LOST
-from shared.models import Message, Request
+from shared.models import Message, Request, gen_ai
 from shared.text import escape, fill
 
 NAME = "compactor"
@@ -120,13 +120,14 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
     if all(child.level == group.level for child in children):
         return False  # another process has merged them
     calls = GroupCalls(group.user_id)
-    if len(children) == 1:
-        summary, is_degraded = children[0].text, children[0].is_degraded
-    else:
-        summary, is_degraded = await _summarize(deps, calls, children, group.level)
-        summary = with_mark(summary, merged(child.origins for child in children))
-    cost = calls.cost()
-    summary_id = await compact(deps.db, group, children, summary, is_degraded, cost)
+    with gen_ai.memory("upsert_memory", group.user_id, count=1):
+        if len(children) == 1:
+            summary, is_degraded = children[0].text, children[0].is_degraded
+        else:
+            summary, is_degraded = await _summarize(deps, calls, children, group.level)
+            summary = with_mark(summary, merged(child.origins for child in children))
+        cost = calls.cost()
+        summary_id = await compact(deps.db, group, children, summary, is_degraded, cost)
     if cost and cost["tokens_in"] + cost["tokens_out"]:
         usage = (cost[name] for name in ("provider", "model", "tokens_in", "tokens_out"))
         await deps.db.value(queries.add_usage, group.user_id, *usage)

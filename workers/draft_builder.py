@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -22,27 +22,26 @@ from maas.memory.excerpts import asks_again
 from maas.memory.facts import HEADING as FACTS_HEADING
 from maas.memory.facts import Known, read_known
 from maas.memory.health import MemoryReason
-from maas.memory.known_context import may_answer
+from maas.memory.known_context import Searched
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
-from maas.memory.origins import Origin, foreign, merged
+from maas.memory.origins import merged
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.recent_messages import RecentMessage, cut_evenly, message_line, sufficiently_shown
 from maas.memory.relevance import Relevance
 from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import Hit, gather_evidence, is_search_failure
+from maas.memory.sources import Sources
 from maas.prompting.now import in_zone_of
 from maas.prompting.prompts import payload_limit, prompt_language, read_profile, read_prompts, read_role_name, role_text
 from maas.prompting.trimming import NEAREST
 from maas.runs.client_context import ClientContext, read_client_context, without_known_messages
 from shared import tokens
-from shared.marks import number_line, numbers_of_lines
 from shared.text import escape, offload, one_line
 
 HEADINGS_TOKENS = 20  # of the headings within <memory>
 NUMBER_TOKENS = 4  # of the number of a line
 UNNUMBERED_SHARE = 83  # of the room for search results, in per cent: a line of 20 tokens has a number of four
-SourceKind = Literal["recent", "turn", "summary"]
 log = structlog.get_logger()
 
 
@@ -79,8 +78,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if analysis.get("needs_context") and chosen.get("lsm_record_id"):
         focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
     search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
-    context, is_found = await _search(run, deps, search_room, [*known, *sources.shown], facts)
-    if context.lines and not is_found:
+    context, searched = await _search(run, deps, search_room, [*known, *sources.shown], facts)
+    if context.lines and searched and searched.found == "no":
         focus.append(NEAREST)
     for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
         origins = merged(hit.origins for hit in hits)
@@ -89,66 +88,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
-    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)), sources=sources.on([*recent, *focus]))
-
-
-class Sources:
-    """The sources of a draft, in the order in which they are shown; with `is_numbered` each has the number of its line.
-
-    Several sources of one line share its number; a source that is shown twice keeps its number. A source that was made
-    from the text of tools or documents names them: an answer that repeats it was made from them, too.
-    """
-
-    def __init__(self, *, is_numbered: bool) -> None:
-        self.is_numbered = is_numbered
-        self.rows: list[dict[str, Any]] = []
-        self.shown: list[UUID] = []  # corrections of a summary, which search need not show again
-        self._numbers: dict[UUID, int] = {}
-        self._count = 0
-
-    def add(self, kind: SourceKind, scores: Mapping[UUID, float], origins: Sequence[Origin] = ()) -> int:
-        """Add the sources of a line that are new, with their scores; return the number of the line."""
-        number = next((self._numbers[one] for one in scores if one in self._numbers), None)
-        if number is None:
-            self._count = number = self._count + 1
-        for one, score in scores.items():
-            if one not in self._numbers:
-                self._numbers[one] = number
-                row: dict[str, Any] = {"id": str(one), "kind": kind, "score": score}
-                row |= {"number": number} if self.is_numbered else {}
-                named = [origin.to_json() for origin in foreign(origins)]
-                self.rows.append(row | ({"origins": named} if named else {}))
-        return number
-
-    @property
-    def ids(self) -> frozenset[UUID]:
-        """The sources that are there."""
-        return frozenset(self._numbers)
-
-    def on(self, lines: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the rows of the sources that are on these lines: all of them, where lines are not numbered."""
-        if not self.is_numbered:
-            return self.rows
-        numbers = numbers_of_lines(lines)
-        return [row for row in self.rows if row["number"] in numbers]
-
-    def has(self, source_id: UUID) -> bool:
-        """Return whether a source is there."""
-        return source_id in self._numbers
-
-    def number(self, lines: Sequence[str], messages: Sequence[RecentMessage]) -> tuple[str, ...]:
-        """Return the lines of recent messages with their numbers, if lines are numbered."""
-        if not self.is_numbered:
-            return tuple(lines)
-        return tuple(
-            number_line(line, self._numbers[one.log_id]) if one.log_id in self._numbers else line
-            for line, one in zip(lines, messages, strict=True)
-        )
-
-    def line(self, line: str, kind: SourceKind, scores: Mapping[UUID, float], origins: Sequence[Origin] = ()) -> str:
-        """Add the sources of a line and return it, with its number if lines are numbered."""
-        number = self.add(kind, scores, origins)
-        return number_line(line, number) if self.is_numbered else line
+    return Outcome(
+        draft=replace(draft, recent=recent, focus=tuple(focus)),
+        sources=sources.on([*recent, *focus]),
+        searched=searched.to_json() if searched else None,
+    )
 
 
 def _line_of(hit: Hit, deps: Deps) -> str:
@@ -204,8 +148,8 @@ async def _summary_lines(
 
 async def _search(
     run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID], facts: Known
-) -> tuple[MemoryContext, bool]:
-    """Return what memory holds on the query, without what is `shown`, and whether something of it may answer it.
+) -> tuple[MemoryContext, Searched | None]:
+    """Return what memory holds on the query, without what is `shown`, and what the search came to.
 
     Nothing is returned where the search fails.
 
@@ -219,11 +163,12 @@ async def _search(
         evidence = run.cache.take_evidence() or await gather_evidence(
             db, run.user_id, run.user_query, filters, deps.query_embedder
         )
+        searched = Searched.of(evidence, facts, is_question=asks(run.user_query))
         if not analysis.get("needs_context") or analysis.get("overruled"):
             only = frozenset(one.id for one in (await Relevance.of(db, evidence)).answers(rank(evidence)))
         if only is not None and not only:
             run.log.memory_reasons |= evidence.reasons
-            return MemoryContext((), ()), True
+            return MemoryContext((), ()), searched
         context = await build_context(
             db,
             run.user_id,
@@ -235,14 +180,13 @@ async def _search(
             evidence=evidence,
             outdated=facts.outdated,
         )
-        is_found = not asks(run.user_query) or may_answer(evidence, facts)
     except asyncpg.PostgresError as error:
         if not is_search_failure(error):
             raise
         log.error("search_failed", cause=repr(error))
-        context, is_found = MemoryContext((), (), frozenset({MemoryReason.SEARCH_FAILED})), True
+        context, searched = MemoryContext((), (), frozenset({MemoryReason.SEARCH_FAILED})), None
     run.log.memory_reasons |= context.reasons
-    return context, is_found
+    return context, searched
 
 
 def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: ClientContext) -> Draft:

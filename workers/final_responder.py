@@ -25,16 +25,16 @@ from maas.prompting.now import with_now
 from maas.prompting.output_format import OutputFormat
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
+from maas.runs.trials import TRIAL_VERSION, read_trial, with_tried_model
 from maas.tools.waiting_actions import with_waiting_actions
 from shared import tokens
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines
-from shared.models import Message, ModelError, Reply, Request
+from shared.models import Message, ModelError, Reply, Request, gen_ai
 from shared.text import clean, is_blank
 
 NAME = "final_responder"
 MIN_WAIT_S = 1.0
-TRIAL_VERSION = -1  # of a prompt text that is in no row
 log = structlog.get_logger()
 
 
@@ -58,13 +58,14 @@ async def run(run: Run, deps: Deps) -> Outcome:
 async def _respond(run: Run, deps: Deps) -> Outcome:
     async with run_events(run, deps) as events:
         try:
-            match run.kind:
-                case RunKind.ASK:
-                    outcome = await _ask(run, deps, events)
-                case RunKind.TRIAL:
-                    outcome = await _try(run, deps, events)
-                case _:
-                    outcome = await _act(run, deps, events)
+            with gen_ai.agent(run.assistant):
+                match run.kind:
+                    case RunKind.ASK:
+                        outcome = await _ask(run, deps, events)
+                    case RunKind.TRIAL:
+                        outcome = await _try(run, deps, events)
+                    case _:
+                        outcome = await _act(run, deps, events)
         except asyncio.CancelledError:
             if run.kind == RunKind.ASK and events is not None:
                 run.log.written = clean(events.written()).strip()  # the answer, where a client has stopped the run
@@ -126,22 +127,25 @@ async def _ask_for_json(
 
 
 async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
-    """Answer the recorded context of another run with the prompt text that is on trial; no tool is offered.
+    """Answer the context of another run with the prompt text or the model that is on trial; no tool is offered.
 
     Raises MaasError('not_replayable') when that run was erased meanwhile.
     """
-    row = await deps.db.row(queries.trial_input, run.id)
-    if row is None:
-        raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
+    trial = await read_trial(run, deps)
     name = await read_role_name(deps.db, run.assistant, run.user_id)
-    run = replace(run, created_at=row["asked_at"])
-    tried, language = split_row_name(row["role"])
+    run = replace(run, created_at=trial["asked_at"])
+    tried, language = split_row_name(trial["role"] or "FinalResponder")
+    if trial["role"] is None:
+        language = await prompt_language(deps, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", name, language=language)
-    role = role_text(prompts | {tried: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
-    payload = Payload.parse(row["final_context_payload"] or "")
-    payload = replace(payload, system=Draft.parse(row["draft_context"]).system(role) if row["draft_context"] else role)
+    if trial["text"] is not None and trial["stage"] == NAME:
+        prompts = prompts | {tried: Prompt(row_name(tried, language), trial["text"], TRIAL_VERSION)}
+    role = role_text(prompts, name)
+    payload, draft = await run.read_payload(), await run.read_draft() if run.draft else None
+    payload = replace(payload, system=draft.system(role) if draft is not None else role)
     _, deps, request = await open_assistant(run, deps, await _to_request(payload, run, deps))
     prompt = Prompt("FinalResponder", payload.system, TRIAL_VERSION)
+    deps = with_tried_model(deps, trial, NAME)
     return Outcome(answer=_read_answer(await _ask_model(run, deps, prompt, request, events), deps))
 
 

@@ -59,8 +59,8 @@ def check_new_email(text: str) -> str:
     if looks_like_another(email):
         raise MaasError(
             "validation_failed",
-            "email: looks like another one, because it mixes alphabets; write it in one, that of its last part "
-            "(ann@example.org, анна@пример.рф)",
+            "email: mixes alphabets, so it could pass for another address; write it in that of its last "
+            "part (ann@example.org, анна@пример.рф)",
         )
     return email
 
@@ -94,7 +94,9 @@ async def create_account(
     row = await db.row(queries.create_account, email, password_hash, name, user_id, is_admin, actor)
     assert row is not None
     if row["verdict"] == "exists":
-        raise MaasError("user_already_exists", f"{email} or that user has an account; `maas users list` shows all")
+        raise MaasError(
+            "user_already_exists", f"{email} or this user has an account already; `maas users list` shows all"
+        )
     return UUID(str(row["user_id"]))
 
 

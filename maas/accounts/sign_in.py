@@ -95,7 +95,10 @@ class SignIn:
         return await self._begin(row["user_id"], "password")
 
     async def sign_in(self, email: str, password: str, client: str) -> Session:
-        """Begin a session. Raises invalid_credentials, the same and as late for an email without an account."""
+        """Begin a session. Raises user_banned.
+
+        Raises invalid_credentials, the same and as late for an email without an account.
+        """
         row = await self._db.row(queries.find_account, normalise_email(email))
         is_right = await self._hasher.verify(row["password_hash"] if row is not None else None, password, client)
         if row is None or not is_right:
@@ -202,6 +205,8 @@ class SignIn:
         session_id = await self._db.value(
             queries.begin_session, user_id, method, hash_token(refresh_token), self._settings.refresh_days
         )
+        if session_id is None and await self._db.value(queries.is_blocked, user_id):
+            raise MaasError("user_banned", "this account is blocked; ask an administrator")
         if session_id is None:
             raise MaasError("user_not_found", "this account was deleted")
         return await self._issue(user_id, session_id, refresh_token)

@@ -14,7 +14,7 @@ import structlog
 from maas import queries
 from maas.agents.definition import Definition
 from maas.agents.tool_loop import ResponderModel
-from maas.conversations.language import Spoken, dialogue_language
+from maas.conversations.language import Spoken, dialogue_language, is_russian
 from maas.engine.events import RunEvents
 from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps, Prompt
@@ -83,7 +83,8 @@ log = structlog.get_logger()
 class ActionOutcome:
     """The end of an approved action: `body` is the result of the call of `tool`, which `agent` made.
 
-    `request` is the user's request that led to it; `wording` is how it is described to people.
+    `request` is the user's request that led to it; `wording` is how it is described to people. `is_of_task`: a step of
+    a task made the call.
     """
 
     tool: str
@@ -93,6 +94,7 @@ class ActionOutcome:
     status: ActionStatus
     body: Mapping[str, Any]
     request: str
+    is_of_task: bool
 
 
 async def execute_approved(run: Run, deps: Deps, tools: Toolset, calls: CallLog, domains: OpenDomains) -> ActionOutcome:
@@ -119,7 +121,14 @@ async def execute_approved(run: Run, deps: Deps, tools: Toolset, calls: CallLog,
         await add_messages(run, [ToolResult(_call_of(row), body)])
     shown = {part: value for part, value in body.items() if part != "_meta"}
     return ActionOutcome(
-        row["tool"], row["arguments"], row["wording"], row["agent"], cast(ActionStatus, status), shown, row["asked"]
+        tool=row["tool"],
+        arguments=row["arguments"],
+        wording=row["wording"],
+        agent=row["agent"],
+        status=cast(ActionStatus, status),
+        body=shown,
+        request=row["asked"],
+        is_of_task=row["is_of_task"],
     )
 
 
@@ -168,6 +177,8 @@ async def narrate_outcome(
 ) -> Outcome:
     """The answer in the words of the tool or of the model that made the call, or a built-in sentence without either.
 
+    Many calls of a task may be approved at once: no model is asked about each.
+
     Raises LostRun.
     """
     if outcome.status == "done" and (final := outcome.body.get("final")) is not None:
@@ -175,6 +186,8 @@ async def narrate_outcome(
     language = definition.language if definition else "auto"
     spoken = await dialogue_language(deps.db, run.id, language, outcome.request)
     built_in = outcome_sentence(outcome, spoken)
+    if outcome.is_of_task:
+        return Outcome(answer=built_in)
     try:
         deps = deps.with_responder_model(_model_of(definition, outcome.agent))
         if deps.models["FinalResponder"].provider == "extractive":
@@ -230,9 +243,15 @@ def outcome_sentence(outcome: ActionOutcome, language: Spoken) -> str:
     """The built-in sentences for an outcome: words and values, no JSON."""
     sentences, body = SENTENCES[language], outcome.body
     code = body.get("error_code", "")
-    why = shorten(str(body.get("say") or body.get("message", "")), MAX_RESULT_CHARS)
+    why = shorten(readable_reason(body, language), MAX_RESULT_CHARS)
     call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, language)
-    text = sentences[outcome.status].format(call=call, why=REASONS[language].get(code, why))
+    text = sentences[outcome.status].format(call=call, why=REASONS[language].get(code, why)).rstrip()
     if outcome.status == "done" and (result := values_in_line(body.get("data"), language)):
         text += " " + sentences["result"].format(result=result)
     return text
+
+
+def readable_reason(body: Mapping[str, Any], language: Spoken) -> str:
+    """Why a call gave nothing, in a language that the user reads; what a server says in another is for developers."""
+    reason = str(body.get("say") or body.get("message", ""))
+    return reason if language == "en" or is_russian(reason) else ""

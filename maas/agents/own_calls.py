@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from maas import queries
 from maas.agents.definition import Definition
-from maas.engine.run import Outcome, Run
+from maas.conversations.language import dialogue_language
+from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps
 from maas.tools.executor import Executor
 from maas.tools.ledger import CallLog
@@ -16,6 +18,7 @@ from maas.tools.models import RunModels
 from maas.tools.openers import OpenDomains
 from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, ToolContext, Toolset
+from maas.tools.waiting_actions import describe
 from shared.errors import MaasError
 from shared.models import ToolCall
 
@@ -54,4 +57,15 @@ async def execute_own_call(
     call = ToolCall(CALL_ID, wanted["tool"], json.dumps(wanted["arguments"], ensure_ascii=False))
     await calls.announce(call)
     (result,) = await executor.run([call])
+    if result.code == "approval_required":
+        result = replace(result, body={**result.body, "shown": await _shown(run, deps, definition)})
     return Outcome(answer=result.text())
+
+
+async def _shown(run: Run, deps: Deps, definition: Definition) -> str:
+    """What waits, as the end of an answer shows it. Raises LostRun."""
+    rows = await deps.db.rows(queries.show_actions, run.id, run.attempt, False, 1)
+    if not rows or rows[0]["number"] < 0:
+        raise LostRun
+    spoken = await dialogue_language(deps.db, run.id, definition.language, "")
+    return describe(rows, spoken, is_dialogue=False)

@@ -19,7 +19,7 @@ BUTTON_LABELS = {
 }
 WHICH_PHOTO = {"ru": "Взять новое фото или оставить прежнее?", "en": "The new photo or the old one?"}
 NEW_PHOTO_TAKEN = {"ru": "Беру новое фото.", "en": "I will use the new photo."}
-OLD_PHOTO_KEPT = {"ru": "Остаётся прежнее.", "en": "I will keep the old one."}
+OLD_PHOTO_KEPT = {"ru": "Оставляю прежнее.", "en": "I will keep the old one."}
 
 
 @dataclass(slots=True)

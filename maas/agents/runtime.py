@@ -16,8 +16,8 @@ from maas.agents.answer_context import AnswerContext
 from maas.agents.answer_language import in_own_language
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
+from maas.agents.domain_agents import answer_by_meta_tools
 from maas.agents.forbidden_words import without_forbidden_words
-from maas.agents.meta_tools import answer_by_meta_tools
 from maas.agents.own_calls import execute_own_call
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_loop import CheckedReply, answer_with_slots
@@ -168,7 +168,9 @@ class Runtime:
         (`events` is None), where no tool may act.
         """
         if events is None:
-            raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
+            raise MaasError(
+                "replay_refused", f"{definition.name} has tools, which must not act in a replay: it cannot be replayed"
+            )
         seconds = run.time_limit(definition.limits.seconds, deps.settings.models.role_attempt_timeout(request.role))
         listener = events if deps.settings.answers.stream and definition.stream else None
         run.log.language, run.log.max_words = definition.language, definition.limits.words

@@ -17,9 +17,10 @@ from typing import Any, Literal, TypeAlias
 import structlog
 
 from maas import queries
-from maas.agents.approvals import REASONS, approved_fingerprints
+from maas.agents.approvals import approved_fingerprints
+from maas.agents.task_report import report
 from maas.agents.tool_loop import STAGE
-from maas.conversations.language import Language, Spoken, dialogue_language, is_russian
+from maas.conversations.language import Language, dialogue_language
 from maas.engine.events import EventType, RunEvents
 from maas.engine.run import LostRun, Outcome, Run, Yielded
 from maas.engine.stages import Deps, Prompt, failure_message
@@ -38,12 +39,9 @@ from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Message, Reply, Request, ToolCall, ToolSpec
-from shared.text import clean, escape, is_blank, one_line, shorten
+from shared.text import clean, escape, is_blank
 
 MAX_RESULTS_TOKENS = 4000  # of the steps that a prompt depends on
-MAX_DATA_CHARS = 300  # of a tool's result in the report
-MAX_TEXT_CHARS = 2000  # of a model's text in the report
-MAX_REPORT_CHARS = 30_000
 YIELD_S = 1.0
 MAX_CALLS_OF_STEP = 20  # whose arguments a model works out
 CALL_TOOL = (
@@ -51,43 +49,9 @@ CALL_TOOL = (
     "arguments from <task> and <results>; invent none. If nothing is to be called, say why in one sentence."
 )
 CORRECT_CALLS = "Nothing was called, because these arguments are refused ({cause}). Make all calls again, corrected."
-STATES: Mapping[Spoken, Mapping[str, str]] = {
-    "en": {
-        "done": "done",
-        "failed": "failed",
-        "in_doubt": "in doubt, please check",
-        "skipped": "not begun",
-        "waiting": "waits for your approval",
-    },
-    "ru": {
-        "done": "сделано",
-        "failed": "не удалось",
-        "in_doubt": "неизвестно, проверьте",
-        "skipped": "не начато",
-        "waiting": "ждёт вашего подтверждения",
-    },
-}
-TASK_REASONS: Mapping[Spoken, Mapping[str, str]] = {
-    "en": {
-        "skipped": "A step that it depends on is not done.",
-        "over_budget": "The task has reached its limit.",
-        "TOOL_CALL_LIMIT": "The task has used all its calls.",
-        "timeout": "There was no answer in time.",
-    },
-    "ru": {
-        "skipped": "Не выполнен шаг, от которого он зависит.",
-        "over_budget": "Задача исчерпала свой предел.",
-        "TOOL_CALL_LIMIT": "Задача исчерпала число вызовов.",
-        "timeout": "Ответа не дождались.",
-    },
-}
-SUMMARIES = {
-    "en": "{title}: {done} of {total} steps are done.",
-    "ru": "{title}: сделано шагов: {done} из {total}.",
-}
-StepStatus = Literal["done", "failed", "in_doubt", "skipped"]
+StepStatus = Literal["done", "waiting", "failed", "in_doubt"]
 StepResult: TypeAlias = tuple[dict[str, Any], StepStatus]
-GRAVITY: Sequence[StepStatus] = ("done", "skipped", "failed", "in_doubt")
+GRAVITY: Sequence[StepStatus] = ("done", "waiting", "failed", "in_doubt")
 log = structlog.get_logger()
 
 
@@ -111,8 +75,20 @@ class Step:
     total: int
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Step:
-        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+    def from_row(cls, row: queries.NextStepRow) -> Step:
+        return cls(
+            number=row["number"],
+            call_id=row["call_id"],
+            title=row["title"],
+            tool=row["tool"],
+            arguments=row["arguments"],
+            prompt=row["prompt"],
+            results=row["results"],
+            is_approved=row["is_approved"],
+            max_calls=row["max_calls"],
+            ended=row["ended"],
+            total=row["total"],
+        )
 
 
 class StepLedger(ToolLedger):
@@ -155,10 +131,13 @@ class TaskWork:
         has_advanced = False
         while (step := await self._next(may_yield=has_advanced)) is not None:
             await self._tell(step, "running", step.ended)
+            self.calls.proposed.clear()
             body, status = await self._execute(step)
-            if not await self.deps.db.value(queries.end_step, self.run.id, self.run.attempt, step.number, status, body):
+            waits_for = self.calls.proposed if status == "waiting" else None
+            ending = (self.run.id, self.run.attempt, step.number, status, body, waits_for)
+            if not await self.deps.db.value(queries.end_step, *ending):
                 raise LostRun
-            await self._tell(step, status, step.ended + 1)
+            await self._tell(step, status, step.ended + (status != "waiting"))
             has_advanced = True
         rows = await self.deps.db.rows(queries.task_steps, self.run.id)
         spoken = await dialogue_language(self.deps.db, self.run.id, self.language, self.run.user_query)
@@ -283,7 +262,7 @@ def joined(results: Sequence[StepResult]) -> StepResult:
         return results[0]
     body, status = max(results, key=lambda one: GRAVITY.index(one[1]))
     shown, _ = cut([one for one, _ in results], MAX_DATA_BYTES)
-    counts = Counter(_state_of(status, body) for body, status in results)
+    counts = Counter(status for _, status in results)
     parts = {name: body[name] for name in ("error_code", "message") if name in body}
     return to_json({"success": status == "done", "data": shown, "calls": counts} | parts), status
 
@@ -295,46 +274,10 @@ def _status_of(result: ToolResult) -> StepStatus:
         case None:
             return "done"
         case "approval_required":
-            return "skipped"
+            return "waiting"
         case "in_doubt":
             return "in_doubt"
         case "timeout" if is_write:
             return "in_doubt"
         case _:
             return "failed"
-
-
-def report(title: str, steps: Sequence[Mapping[str, Any]], language: Spoken) -> str:
-    """The report of a task in words: how far it came, then each step with its state and what came of it."""
-    done = sum(step["status"] == "done" for step in steps)
-    shown = shorten(one_line(title), 200).rstrip(".")
-    lines = [SUMMARIES[language].format(title=shown, done=done, total=len(steps)), ""]
-    for step in steps:
-        body = step["result"] or {}
-        own = _state_of(step["status"], body)
-        counts: Mapping[str, int] = body.get("calls") or {}
-        named = ", ".join(f"{STATES[language].get(one, one)} ({n})" for one, n in counts.items())
-        state = named or STATES[language].get(own, own)
-        outcome = _outcome_of(body, language)
-        lines.append(f"{step['number']}. {one_line(step['title'])}: {state}" + (f". {outcome}" if outcome else ""))
-    return shorten("\n".join(lines), MAX_REPORT_CHARS)
-
-
-def _state_of(status: str, body: Mapping[str, Any]) -> str:
-    return "waiting" if body.get("error_code") == "approval_required" else status
-
-
-def _outcome_of(body: Mapping[str, Any], language: Spoken) -> str:
-    """What came of a step, in words: a model's text, the texts that a tool gave, or why it is not done."""
-    if "text" in body:
-        return shorten(str(body["text"]), MAX_TEXT_CHARS)
-    if body.get("success"):
-        data = body.get("data")
-        values = data.values() if isinstance(data, Mapping) else [data]
-        return shorten("; ".join(one_line(one) for one in values if isinstance(one, str)), MAX_DATA_CHARS)
-    code, message = body.get("error_code", ""), str(body.get("say") or body.get("message", ""))
-    if code == "approval_required":
-        return ""
-    is_readable = language == "en" or is_russian(message)  # what a server says is for developers, mostly
-    known = REASONS[language].get(code) or TASK_REASONS[language].get(code)
-    return known or (shorten(one_line(message), MAX_DATA_CHARS) if is_readable else "")

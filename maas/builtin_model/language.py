@@ -147,7 +147,7 @@ PHRASES: dict[Language, Phrases] = {
     "en": Phrases(
         opening="This is the built-in model of MaaS: it does not reason, it only quotes memory.",
         results_heading="Here is what I found:",
-        nearest_heading="The nearest that it holds:",
+        nearest_heading="The closest match:",
         no_result="Memory holds no answer to this question.",
         advice="For real answers connect a model, for instance MAAS_MODEL=openai:gpt-4o.",
         noted="Your message is kept in memory.",

@@ -12,11 +12,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from maas.cli.output import note
+from maas.terminal.output import note
 from shared.errors import MaasError
 
 if TYPE_CHECKING:
-    from maas.cli.invocation import Composition
+    from maas.terminal.invocation import Composition
 
 
 class Entry(NamedTuple):
@@ -38,7 +38,7 @@ COMMANDS = (
     ),
     Entry(
         "migrate",
-        "maas.cli.up:migrate",
+        "maas.cli.migrate:migrate",
         "Start",
         "Migrate the database to the current schema and insert missing prompts.",
     ),
@@ -64,18 +64,18 @@ COMMANDS = (
         "facts",
         "maas.cli.facts:cli",
         "Memory",
-        "List what is true of a user (`maas facts USER`), decide what is wrong, has ended or is always shown, and find "
-        "it all again in the words.",
+        "List what is true of a user (`maas facts USER`), mark what is wrong, has ended or is always "
+        "shown, and extract all of it from the messages again.",
     ),
     Entry(
         "import",
-        "maas.cli.memories:import_history",
+        "maas.cli.transfer:import_history",
         "Memory",
         "Import a chat history or an export. Run it again after an interruption: nothing is imported twice.",
     ),
     Entry(
         "export",
-        "maas.cli.memories:export_user",
+        "maas.cli.transfer:export_user",
         "Memory",
         "Write all data of a user as NDJSON that `maas import` accepts: messages, summaries, conversations, images, "
         "runs.",
@@ -100,7 +100,7 @@ COMMANDS = (
     ),
     Entry(
         "embed",
-        "maas.cli.memories:embed",
+        "maas.cli.embed:embed",
         "Memory",
         "Compute all missing vectors for MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "
         "twice.",
@@ -142,28 +142,34 @@ COMMANDS = (
     ),
     Entry("resume", "maas.cli.run_control:resume", "Operate", "End a pause; the requests come back in their order."),
     Entry(
+        "schedules",
+        "maas.cli.schedules:cli",
+        "Operate",
+        "Send requests of a user at set times: add, list, pause, resume and delete schedules.",
+    ),
+    Entry(
         "top", "maas.cli.top:top", "Operate", "Show queue, rates, stages, orchestrators and stuck runs until Ctrl-C."
     ),
     Entry(
         "backup",
         "maas.cli.backup:backup",
         "Operate",
-        "Write the whole database to a file, as it is at one moment; requests go on meanwhile.",
+        "Write a consistent copy of the whole database to a file, while requests go on.",
     ),
-    Entry("capacity", "maas.cli.capacity:capacity", "Operate", "Compute what a number of users takes."),
+    Entry("capacity", "maas.cli.capacity:capacity", "Operate", "Compute the machines that a number of users needs."),
     Entry(
         "move",
         "maas.cli.move:move",
         "Operate",
-        "Move a user to another database with all that is theirs; their requests wait meanwhile. Run it again after "
+        "Move a user with all their data to another database; their requests wait meanwhile. Run it again after "
         "an interruption.",
     ),
-    Entry("restore", "maas.cli.backup:restore", "Operate", "Fill an empty database with a backup, and migrate it."),
+    Entry("restore", "maas.cli.backup:restore", "Operate", "Restore a backup into an empty database, and migrate it."),
     Entry(
         "load",
         "maas.cli.load:load",
         "Operate",
-        "Load rows that tools read into a table that is open for loading. Run it again after an "
+        "Load rows for tools into a table that is open for loading. Run it again after an "
         "interruption: the same rows change nothing.",
     ),
     Entry(
@@ -177,7 +183,7 @@ COMMANDS = (
         "users",
         "maas.cli.users:cli",
         "Access",
-        "Manage the accounts of people who sign in with email and password (MAAS_AUTH=local).",
+        "Manage the accounts of people who sign in with email and password (MAAS_AUTH=local); block users.",
     ),
     Entry(
         "keys", "maas.cli.keys:cli", "Access", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."
@@ -205,7 +211,7 @@ def _print_version(is_asked: bool) -> None:
     if is_asked:
         from importlib.metadata import version  # slow to load
 
-        from maas.cli.output import write
+        from maas.terminal.output import write
 
         write(f"maas {version('maas')}")
         raise typer.Exit

@@ -11,9 +11,9 @@ import typer
 import uvloop
 
 from maas import queries
-from maas.cli.output import note, progress_bar, show
 from maas.cli.up import prepare_database
 from maas.settings import Settings, load_settings
+from maas.terminal.output import note, progress_bar, show
 from shared import log
 from shared.db import open_database
 from shared.errors import MaasError

@@ -7,17 +7,21 @@ from typing import Annotated
 import typer
 
 from maas.capacity import Load, capacity_for
-from maas.cli.output import Table, show
+from maas.terminal.output import Table, show
 
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def capacity(
-    users: Annotated[int, typer.Option(min=1, max=10**10, help="people who ask")],
-    runs_a_day: Annotated[float, typer.Option(min=0.001, max=100_000, help="requests of each in a day")] = 10,
+    users: Annotated[int, typer.Option(min=1, max=10**10, help="number of users")],
+    runs_a_day: Annotated[float, typer.Option(min=0.001, max=100_000, help="requests of each user a day")] = 10,
     answer_seconds: Annotated[float, typer.Option(min=0, max=3600, help="how long the models of a request take")] = 8,
-    busiest_hour: Annotated[float, typer.Option(min=0.01, max=1, help="its share of a day's requests")] = 0.1,
-    days: Annotated[int, typer.Option(min=1, max=36_500, help="how long words and finished runs are kept")] = 365,
+    busiest_hour: Annotated[
+        float, typer.Option(min=0.01, max=1, help="share of a day's requests in its busiest hour")
+    ] = 0.1,
+    days: Annotated[
+        int, typer.Option(min=1, max=36_500, help="days for which messages and finished runs are kept")
+    ] = 365,
     embeddings: Annotated[bool, typer.Option(help="search by meaning with the local embedding model, too")] = True,
 ) -> None:
     """Print processes, cores, databases and disk for the busiest hour. No database is asked."""

@@ -17,8 +17,6 @@ from uuid import UUID
 import typer
 
 from maas import queries
-from maas.cli.invocation import DATE_FORMATS, LOCAL_USER, User, in_zone, read_uuid, with_database
-from maas.cli.output import note, write
 from maas.cli.run_control import read_attributes
 from maas.cli.run_printer import RunPrinter
 from maas.conversations import Mode, change_conversation, clear_conversation, create_conversation, read_conversation
@@ -28,6 +26,8 @@ from maas.engine.states import TERMINAL, Priority, PriorityWord, Status
 from maas.runs.event_stream import Cursor, EventStream
 from maas.runs.submit import Submission, Submitter, cancel_run, read_run
 from maas.settings import Settings
+from maas.terminal.invocation import DATE_FORMATS, LOCAL_USER, User, in_zone, read_uuid, with_database
+from maas.terminal.output import note, write
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank, visible_json, visible_line
@@ -177,7 +177,7 @@ class Chat:
             case "/help":
                 write(CHAT_HELP)
             case "/mode":
-                row = await change_conversation(self._db, self._id, read_mode(argument.strip()), None)
+                row = await change_conversation(self._db, self._id, read_mode(argument.strip()))
                 write(f"mode {row['mode']}")
             case "/photo":
                 self._photos.append((await store_upload(self._db, self._user_id, read_file(argument.strip())))["id"])
@@ -285,8 +285,8 @@ async def _open_conversation(
     row = await read_conversation(db, conversation_id)
     if row["user_id"] != user_id:
         raise MaasError("not_found", f"there is no conversation {conversation_id}")
-    row = row if mode is None else await change_conversation(db, conversation_id, mode, None)
-    return row | {"request_id": None}
+    row = row if mode is None else await change_conversation(db, conversation_id, mode)
+    return {**row, "request_id": None}
 
 
 def read_file(path: str) -> bytes:
@@ -297,7 +297,7 @@ def read_file(path: str) -> bytes:
         raise MaasError("bad_file", f"/photo: {error}") from error
 
 
-def describe_conversation(row: dict[str, Any]) -> str:
+def describe_conversation(row: queries.ConversationRow) -> str:
     """A conversation in one line."""
     title = f"«{row['title']}», " if row["title"] else ""
     return visible_line(f"{title}{row['assistant']}, mode {row['mode']}, conversation {row['id']}")

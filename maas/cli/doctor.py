@@ -19,8 +19,8 @@ from maas.assistants.registry import load_servers
 from maas.builtin_model import PROVIDERS
 from maas.cli.call_ledger import describe_calls
 from maas.cli.keys import describe_access
+from maas.cli.migrate import describe_schema
 from maas.cli.model_probes import describe_price, probe_models
-from maas.cli.output import note, show, styled, write
 from maas.cli.settings_table import show_settings
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
@@ -30,6 +30,7 @@ from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
 from maas.settings import Settings, load_settings
 from maas.settings.models import ROLES, attempt_setting
 from maas.settings.variables import unknown_settings
+from maas.terminal.output import note, show, styled, write
 from maas.tools.mcp_client.servers import McpServer
 from maas.tools.tool import Toolset
 from shared import log
@@ -164,6 +165,12 @@ class _Checks:
         if missing := pending(self.postgres.query, SQL, sql_folders()):
             raise MaasError("no_schema", f"{len(missing)} migrations are pending; run `maas migrate`")
         return "up to date"
+
+    async def schema(self) -> str:
+        """Raises Advice if others have added to our tables, or if only the owner could tell."""
+        if not await self.db.value(queries.schema_is_there):
+            raise MaasError("no_schema", "there is none yet; run `maas migrate`")
+        return describe_schema(self.postgres.query)
 
     async def listen(self) -> str:
         listener = await NotifyListener.open(self.postgres.listen, "maas doctor listener")
@@ -316,6 +323,7 @@ class _Checks:
 CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "database": _Checks.database,
     "migrations": _Checks.migrations,
+    "schema": _Checks.schema,
     "listen": _Checks.listen,
     "prompts": _Checks.prompts,
     "assistants": _Checks.assistants,

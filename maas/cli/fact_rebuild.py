@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maas.cli.invocation import ACTOR, LOCAL_USER, composition_of, read_uuid, with_database
-from maas.cli.output import note, progress_bar, show, write, write_json
 from maas.cli.runs import dollars
 from maas.settings import Settings
+from maas.terminal.invocation import ACTOR, LOCAL_USER, composition_of, read_uuid, with_database
+from maas.terminal.output import note, progress_bar, show, write, write_json
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -69,7 +69,7 @@ def _agree(cost: Estimate, is_agreed: bool) -> None:
     if is_agreed:
         return
     if not sys.stdin.isatty():
-        raise MaasError("not_agreed", "nobody can be asked here: --yes agrees to these calls")
+        raise MaasError("not_agreed", "there is no terminal to confirm these calls on; --yes confirms them")
     if not typer.confirm("Call it?", err=True):
         raise MaasError("not_agreed", "no call was made")
 

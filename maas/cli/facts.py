@@ -10,12 +10,12 @@ import typer
 from typer.core import TyperGroup
 
 from maas.cli.fact_rebuild import rebuild
-from maas.cli.invocation import ACTOR, DATE_FORMATS, LOCAL_USER, User, in_zone, read_uuid, with_database
-from maas.cli.output import Table, show, write, write_json
 from maas.memory import facts
 from maas.memory.dates import local
 from maas.memory.facts import HELD, MAX_FACT_CHARS, MAX_NAME_CHARS, Fact, Verdict
 from maas.settings import Settings
+from maas.terminal.invocation import ACTOR, DATE_FORMATS, LOCAL_USER, User, in_zone, read_uuid, with_database
+from maas.terminal.output import Table, show, write, write_json
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
@@ -79,7 +79,7 @@ def list_all(
     show(table)
 
 
-@cli.command("decide", help="Say that a fact is wrong, has ended, is unused, pinned, or free of all that.")
+@cli.command("decide", help="Mark a fact as wrong, ended, unused or pinned, or remove such a mark.")
 def decide(
     fact: FactId,
     verdict: Annotated[
@@ -99,7 +99,7 @@ def decide(
     show(verdict)
 
 
-@cli.command("correct", help="Say what is right instead of a fact; what was said stays readable.")
+@cli.command("correct", help="Correct a fact; the messages that it came from stay readable.")
 def correct(
     fact: FactId,
     statement: Annotated[str, typer.Argument(metavar="STATEMENT", help="what is right, as a statement of the user")],
@@ -116,7 +116,7 @@ def correct(
     write(str(new_id))
 
 
-@cli.command("merge", help="Say that two names are one person or thing: facts about either are about both.")
+@cli.command("merge", help="Merge two names of one person or thing: facts about either are about both.")
 def merge(
     name: Annotated[str, typer.Argument(metavar="NAME", help="name that facts are about, such as sister")],
     same_as: Annotated[str, typer.Argument(metavar="SAME_AS", help="name of the same person or thing, such as Anna")],
@@ -131,7 +131,9 @@ def merge(
     show(f"{merged} facts are about {one}")
 
 
-cli.command("rebuild", help="Find the facts of a user again in their words, and show what would change.")(rebuild)
+cli.command("rebuild", help="Extract the facts of a user from their messages again, and show what would change.")(
+    rebuild
+)
 
 
 def _read_text(text: str, name: str, max_chars: int) -> str:

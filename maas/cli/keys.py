@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from maas import queries, users
-from maas.cli.invocation import with_database
-from maas.cli.output import Table, note, show, write
 from maas.settings import Settings
+from maas.terminal.invocation import with_database
+from maas.terminal.output import Table, note, show, write
 from maas.users import get_or_create_user
 from shared.db import Database
 from shared.errors import MaasError

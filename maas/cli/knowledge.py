@@ -10,8 +10,6 @@ from uuid import UUID
 
 import typer
 
-from maas.cli.invocation import LOCAL_USER, read_uuid, with_database
-from maas.cli.output import Table, note, progress_bar, show
 from maas.knowledge.documents import ingestion_status, list_documents, remove
 from maas.knowledge.files import list_files
 from maas.knowledge.ingestion import Added, ingest_files, new_track_id
@@ -20,6 +18,8 @@ from maas.memory.embeddings import open_query_embedder
 from maas.memory.erase import answers_from, forget_origin
 from maas.model_registry import open_embedder
 from maas.settings import Settings
+from maas.terminal.invocation import LOCAL_USER, read_uuid, with_database
+from maas.terminal.output import Table, note, progress_bar, show
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import one_line, shorten

@@ -8,9 +8,9 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from maas.cli.invocation import read_uuid, with_database
-from maas.cli.output import progress_bar, show
 from maas.loading import LoadCounts, count_lines, load_file
+from maas.terminal.invocation import read_uuid, with_database
+from maas.terminal.output import progress_bar, show
 from shared.db import Database
 from shared.errors import MaasError
 

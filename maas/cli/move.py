@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from maas.cli.invocation import ACTOR, read_uuid
-from maas.cli.output import note, progress_bar, show
 from maas.moving.move import move_user
 from maas.settings import load_settings
+from maas.terminal.invocation import ACTOR, read_uuid
+from maas.terminal.output import note, progress_bar, show
 from shared import log
 from shared.postgres import find_postgres
 

@@ -10,10 +10,10 @@ from uuid import UUID
 import typer
 
 from maas import queries
-from maas.cli.invocation import composition_of, note_user, read_uuid, with_database
-from maas.cli.output import Table, show, styled, write, write_json
 from maas.cli.runs import dollars
 from maas.engine.states import ROLE_OF
+from maas.terminal.invocation import composition_of, note_user, read_uuid, with_database
+from maas.terminal.output import Table, show, styled, write, write_json
 from shared.db import Database, ReadOnlyDatabase
 
 if TYPE_CHECKING:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
 from maas import queries
-from maas.cli.invocation import ACTOR, DATE_FORMATS, in_zone, note_all, read_uuid, with_database
-from maas.cli.output import Table, note, show
 from maas.engine.states import RunKind, Status
 from maas.runs import pauses
 from maas.runs.bulk import BulkResult, Change, change_runs
 from maas.runs.submit import Attribute, RunFilter, cancel_run, retry_run
 from maas.settings import Settings
+from maas.terminal.invocation import ACTOR, DATE_FORMATS, in_zone, note_all, read_uuid, with_database
+from maas.terminal.output import Table, note, show
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -106,7 +106,7 @@ def read_attributes(texts: Sequence[str] | None) -> dict[str, Attribute] | None:
     return found or None
 
 
-def pauses_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def pauses_table(rows: Sequence[queries.PausesRow]) -> Table:
     """What is paused."""
     table = Table("paused", "name", "since", "by", "reason")
     for row in rows:
@@ -139,7 +139,7 @@ def _filter(
 def _change(change: Change, runs: Sequence[str], only: RunFilter, is_sure: bool) -> None:
     ids = [read_uuid(run, "run") for run in runs]
     if bool(ids) == (only != RunFilter()):
-        raise MaasError("bad_parameter", "name runs by their ids, or by options, one of both")
+        raise MaasError("bad_parameter", "select runs either by their ids or by options, not by both")
     if not ids:
         _change_matching(change, only, is_sure)
         return

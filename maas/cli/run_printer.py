@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from maas.cli.output import write
 from maas.runs.event_stream import Event
+from maas.terminal.output import write
 from shared.text import visible_line
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, cast
 from uuid import UUID
 
 import typer
 
-from maas.cli.invocation import note_all, note_user, read_uuid, with_database
-from maas.cli.output import Table, show, styled, write, write_json
+from maas import queries
 from maas.cli.run_control import read_attributes
 from maas.engine.states import ROLE_OF, STAGE_OF, Priority, RunKind, Status
 from maas.runs import submit
 from maas.runs.trace import read_trace
 from maas.settings import Settings
+from maas.terminal.invocation import note_all, note_user, read_uuid, with_database
+from maas.terminal.output import Table, show, styled, write, write_json
 from shared.db import Database
 from shared.text import one_line, shorten
 
@@ -42,7 +44,7 @@ def list_runs(
     user_id = read_uuid(user, "--user") if user else None
     only = submit.RunFilter(user_id, status, kind, attributes=read_attributes(attribute))
 
-    async def read(db: Database, _: Settings) -> list[dict[str, Any]]:
+    async def read(db: Database, _: Settings) -> list[queries.ListRunsRow]:
         if user_id is None:
             await note_all(db, "runs", "runs_list")
         return await submit.list_runs(db, only, limit=limit)
@@ -52,7 +54,8 @@ def list_runs(
     for name in ("run", "at", "kind", "status", "archive", "ms", "query"):
         table.add_column(name, no_wrap=name == "run")
     for row in rows:
-        ms = row["completed_at"] and f"{(row['completed_at'] - row['created_at']).total_seconds() * 1000:.0f}"
+        ended_at: datetime | None = row["completed_at"]
+        ms = f"{(ended_at - row['created_at']).total_seconds() * 1000:.0f}" if ended_at else None
         place = [
             row["priority"] and Priority(row["priority"]).word,
             row["run_at"] and f"not before {row['run_at']:%m-%d %H:%M}",

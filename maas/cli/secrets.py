@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from maas import user_secrets
-from maas.cli.invocation import read_uuid, with_database
-from maas.cli.output import Table, show
+from maas.terminal.invocation import read_uuid, with_database
+from maas.terminal.output import Table, show
 from shared.errors import MaasError
 
 MAX_INPUT_CHARS = 10_000

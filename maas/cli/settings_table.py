@@ -6,10 +6,10 @@ from os import environ
 
 from pydantic import SecretStr
 
-from maas.cli.output import Table, show
 from maas.settings import Settings
 from maas.settings.profiles import PROFILES
 from maas.settings.variables import names_in_file, variables
+from maas.terminal.output import Table, show
 from shared import log
 
 

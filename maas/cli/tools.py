@@ -10,9 +10,9 @@ import typer
 
 from maas import queries
 from maas.agents.approvals import approved_fingerprints
-from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
-from maas.cli.output import Table, note, show, styled, write_json
 from maas.settings import Settings
+from maas.terminal.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
+from maas.terminal.output import Table, note, show, styled, write_json
 from maas.tools.calls import ToolResult
 from maas.tools.executor import Executor
 from maas.tools.permissions import Permissions

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import asyncpg
 import typer
@@ -18,12 +18,12 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 
 from maas import queries
-from maas.cli.invocation import with_database
-from maas.cli.output import Table, figures_table, note, readable_duration, show, stdout_console, styled
 from maas.cli.run_control import pauses_table
 from maas.engine.states import STAGE_OF, STAGES, Status
 from maas.plugins import load_parts
 from maas.settings import load_settings
+from maas.terminal.invocation import with_database
+from maas.terminal.output import Table, figures_table, note, readable_duration, show, stdout_console, styled
 from shared import log
 from shared.db import CONNECTION_LOST, Database, open_database
 from shared.errors import MaasError
@@ -35,8 +35,6 @@ MAX_USERS = 5
 NO_ORCHESTRATOR = styled(
     "no orchestrator is running, so requests wait; start one with `make run` or `maas orchestrator`", "red"
 )
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
 Show = Callable[[RenderableType], None]
 
 
@@ -94,15 +92,15 @@ class QueueSnapshot:
     """The rows of the views at one moment."""
 
     at: datetime
-    queue: Row
-    backlog: Row | None
-    rates: Rows
-    statuses: Rows
-    stages: Rows
-    orchestrators: Rows
-    users: Rows
-    stuck: Rows
-    pauses: Rows
+    queue: queries.QueueRow
+    backlog: queries.EmbeddingBacklogRow | None
+    rates: Sequence[queries.RatesRow]
+    statuses: Sequence[queries.StatusesNowRow]
+    stages: Sequence[queries.StagesRecentRow]
+    orchestrators: Sequence[queries.OrchestratorsRow]
+    users: Sequence[queries.LongestQueuesRow]
+    stuck: Sequence[queries.StuckByReasonRow]
+    pauses: Sequence[queries.PausesRow]
     of_plugins: Sequence[RenderableType]
 
     @classmethod
@@ -149,14 +147,15 @@ class QueueSnapshot:
     def _head(self) -> Group:
         queue = self.queue
         title = styled(f"MaaS  {self.at:%Y-%m-%d %H:%M:%S}  notify queue {queue['notify_queue_usage']:.1%} full")
-        states = (
-            "inbox",
-            "waiting",
-            "runnable",
-            "in_flight",
-            *(state for state in ("deferred", "paused", "scheduled") if queue[state]),
-        )
-        counts = "  ".join(f"{state.replace('_', ' ')} {queue[state]}" for state in states)
+        always = {
+            "inbox": queue["inbox"],
+            "waiting": queue["waiting"],
+            "runnable": queue["runnable"],
+            "in flight": queue["in_flight"],
+        }
+        seldom = {"deferred": queue["deferred"], "paused": queue["paused"], "scheduled": queue["scheduled"]}
+        shown = [*always.items(), *((name, count) for name, count in seldom.items() if count)]
+        counts = "  ".join(f"{name} {count}" for name, count in shown)
         line = styled("queue ") + styled(counts, "bold")
         if not queue["oldest_user"]:
             return Group(title, line)
@@ -186,13 +185,13 @@ class QueueSnapshot:
     def _stages(self) -> Table:
         table = figures_table("stage", "now", "in 5 min", "p50 ms", "p95 ms")
         now: Counter[str] = Counter()
-        for row in self.statuses:
-            now[STAGE_OF[Status(row["status"])]] += row["runs"]
+        for count in self.statuses:
+            now[STAGE_OF[Status(count["status"])]] += count["runs"]
         recent = {row["stage"]: row for row in self.stages}
         for stage in ("claim", *STAGES, "answer"):
-            row = recent.get(stage, {"runs": 0, "p50_ms": "", "p95_ms": ""})
-            current = "" if stage not in STAGES else str(now[stage])
-            table.add_row(stage, current, str(row["runs"]), str(row["p50_ms"]), str(row["p95_ms"]))
+            row = recent.get(stage)
+            figures = ("0", "", "") if row is None else (str(row["runs"]), str(row["p50_ms"]), str(row["p95_ms"]))
+            table.add_row(stage, "" if stage not in STAGES else str(now[stage]), *figures)
         return table
 
     def _orchestrators(self) -> Table:

@@ -1,4 +1,4 @@
-"""Processes on this machine: `maas up`, `maas orchestrator`, `maas mcp`; `maas migrate` prepares their database."""
+"""Processes on this machine: `maas up`, `maas orchestrator`, `maas mcp`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ import uvloop
 
 from maas import queries
 from maas.cli.found_servers import ServerSearch
-from maas.cli.invocation import LOCAL_USER, composition_of
 from maas.cli.keys import describe_access
-from maas.cli.output import note, show, write
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.model_registry import LOCAL_MODEL_HINT, lacks_default_embedder
 from maas.plugins import active, sql_folders
@@ -31,11 +29,12 @@ from maas.settings import Settings, load_settings
 from maas.settings.embeddings import NO_EMBEDDING_MODEL
 from maas.settings.models import ROLES
 from maas.settings.variables import service_secrets, unneeded_by_server, variables
+from maas.terminal.invocation import LOCAL_USER, composition_of
+from maas.terminal.output import note, show, write
 from shared import log
 from shared.db import connect, open_database, wait_for_postgres
 from shared.errors import MaasError
-from shared.migrate import migrate as apply_schema
-from shared.migrate import search_path_advice
+from shared.migrate import migrate
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
 from shared.query import SQL
@@ -85,17 +84,6 @@ def up() -> None:
             note("\nstopping")
         finally:
             _stop(children)
-
-
-def migrate() -> None:
-    """Print how many files of `sql/` were applied and how many prompts were inserted."""
-    settings = load_settings()
-    log.configure("error", settings.diagnostics.log_format)
-    with find_postgres(settings.database, note) as postgres:
-        applied, seeded = prepare_database(postgres.query)
-        if advice := search_path_advice(postgres.query):
-            note(f"the schema maas is not in the search path; to use names without it: {advice};")
-    show(f"{len(applied)} files of sql/ applied, {seeded} prompts seeded" if applied or seeded else "up to date")
 
 
 def orchestrator(
@@ -166,7 +154,7 @@ def _services(settings: Settings, environment: Mapping[str, str]) -> list[_Child
 
 def prepare_database(dsn: str) -> tuple[list[str], int]:
     """Migrate and seed; the names of the applied files and the number of inserted prompts. Raises MaasError."""
-    return apply_schema(dsn, SQL, sql_folders()), seed_prompts(dsn)
+    return migrate(dsn, SQL, sql_folders()), seed_prompts(dsn)
 
 
 def _prepare_database(dsn: str) -> list[str]:

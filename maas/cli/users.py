@@ -1,8 +1,10 @@
-"""`maas users`: create, list and help the people who sign in with email and password (MAAS_AUTH=local)."""
+"""`maas users`: the accounts of people who sign in with email and password (MAAS_AUTH=local), and who is blocked."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -10,13 +12,14 @@ import typer
 
 from maas import accounts, queries
 from maas.accounts.passwords import MAX_PASSWORD_CHARS, check_password, hash_password
-from maas.cli.invocation import note_all, read_uuid, with_database
-from maas.cli.output import Table, note, show, write
 from maas.settings import Settings
+from maas.terminal.invocation import note_all, read_uuid, with_database
+from maas.terminal.output import Table, note, show, write
 from shared.db import Database
 from shared.errors import MaasError
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
+Blocked = Annotated[str, typer.Argument(metavar="USER", help="user, a UUID, or the email of an account")]
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="email that the person signs in with")]
 
 
@@ -71,13 +74,51 @@ def reset(email: Email) -> None:
     address = accounts.normalise_email(email)
 
     async def create(db: Database, _: Settings) -> str:
-        row = await db.row(queries.find_account, address)
-        if row is None:
-            raise MaasError("not_found", f"there is no account {address}; `maas users list` shows all")
-        return await accounts.create_reset_path(db, row["user_id"], "cli")
+        return await accounts.create_reset_path(db, await _account_of(db, address), "cli")
 
     write(with_database(create))
     note(f"send it to {address} after the address of your server; it works once, within {accounts.LINK_HOURS} hours")
+
+
+@cli.command("block", help="Refuse a user's tokens, keys and sign-in from now on; nothing of theirs is deleted.")
+def block(user: Blocked) -> None:
+    """Raises MaasError for a user who is neither a UUID nor has an account."""
+    note(f"{with_database(partial(_set_blocked, user, is_blocked=True))} is blocked")
+
+
+@cli.command("unblock", help="End the block of a user.")
+def unblock(user: Blocked) -> None:
+    """Raises MaasError for a user who is neither a UUID nor has an account."""
+    note(f"{with_database(partial(_set_blocked, user, is_blocked=False))} is not blocked")
+
+
+@cli.command("blocked", help="List the users who are blocked, the latest first.")
+def list_blocked() -> None:
+    """Print a table of users, with the emails of those who have an account."""
+
+    async def read(db: Database, _: Settings) -> Sequence[queries.BlockedUsersRow]:
+        await note_all(db, "users blocked", "users_list")
+        return await db.rows(queries.blocked_users)
+
+    table = Table("user", "email", "blocked since")
+    for row in with_database(read):
+        table.add_row(str(row["user_id"]), row["email"] or "", f"{row['granted_at']:%Y-%m-%d %H:%M}")
+    show(table)
+
+
+async def _set_blocked(user: str, db: Database, _: Settings, *, is_blocked: bool) -> UUID:
+    user_id = await _account_of(db, user) if "@" in user else read_uuid(user, "USER")
+    await db.value(queries.set_roles, user_id, None, is_blocked, "cli")
+    return user_id
+
+
+async def _account_of(db: Database, email: str) -> UUID:
+    """Raises MaasError for an email without an account."""
+    address = accounts.normalise_email(email)
+    row = await db.row(queries.find_account, address)
+    if row is None:
+        raise MaasError("not_found", f"there is no account {address}; `maas users list` shows all")
+    return row["user_id"]
 
 
 def _read_password() -> str:

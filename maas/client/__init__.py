@@ -6,7 +6,15 @@ of MaaS is imported.
 
 from .actions import Action
 from .client import AsyncMaaS, MaaS
-from .conversations import Conversation, ConversationMessage, ConversationSummary, OpenedConversation
+from .conversations import (
+    Conversation,
+    ConversationLink,
+    ConversationMessage,
+    ConversationSummary,
+    CreatedLink,
+    ForgottenConversation,
+    OpenedConversation,
+)
 from .files import AddedDocument, Attachment, Document, Passage, RemovedDocument
 from .results import (
     AddedMemory,
@@ -33,6 +41,7 @@ from .results import (
     Unauthenticated,
     Unavailable,
 )
+from .schedules import Schedule
 
 __all__ = [
     "Action",
@@ -46,15 +55,18 @@ __all__ = [
     "ClientError",
     "Context",
     "Conversation",
+    "ConversationLink",
     "ConversationMessage",
     "ConversationSummary",
     "CorrectedFact",
     "Correction",
+    "CreatedLink",
     "DeleteResult",
     "Document",
     "Event",
     "Fact",
     "Forbidden",
+    "ForgottenConversation",
     "InvalidRequest",
     "MaaS",
     "Memories",
@@ -65,6 +77,7 @@ __all__ = [
     "RateLimited",
     "RemovedDocument",
     "RunFailed",
+    "Schedule",
     "Source",
     "Spending",
     "TimedOut",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
+from uuid import UUID
 
 from .calls import ApiCall, Operation, read_pages
 from .operations import parse_id
@@ -13,6 +14,8 @@ from .users import UserId, Users, owner_of, required_user
 ActionStatus: TypeAlias = Literal[
     "pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"
 ]
+
+Decision: TypeAlias = Literal["approve", "reject"]
 
 
 class Action(TypedDict):
@@ -104,8 +107,23 @@ def reject(users: Users, action_id: UserId, *, user_id: UserId, fingerprint: str
     return (yield from _decide(users, action_id, "reject", user_id, fingerprint))
 
 
+def decide(users: Users, actions: Sequence[Action], decision: Decision, *, user_id: UserId) -> Operation[list[Action]]:
+    """Approve or reject several actions, each as it stands here: all of them, or none. Raises as `approve` does."""
+    user = yield from owner_of(users, user_id, "one of these actions")
+    shown = [{"id": one["id"], "fingerprint": one["fingerprint"]} for one in actions]
+    body = {"user_id": str(user), "decision": decision, "actions": shown}
+    reply = yield ApiCall(method="POST", path="/v1/actions/decide", body=body, done_code="already_decided")
+    if reply.content:
+        rows: list[Action] = reply.json["results"]
+        return rows
+    decided = []
+    for one in actions:
+        decided.append((yield from _as_decided(users, one["id"], decision, user)))
+    return decided
+
+
 def _decide(
-    users: Users, action_id: UserId, decision: Literal["approve", "reject"], user_id: UserId, fingerprint: str | None
+    users: Users, action_id: UserId, decision: Decision, user_id: UserId, fingerprint: str | None
 ) -> Operation[Action]:
     path = f"/v1/actions/{parse_id(action_id)}/{decision}"
     user = yield from owner_of(users, user_id, f"action {action_id}")
@@ -114,6 +132,10 @@ def _decide(
     if reply.content:
         decided: Action = reply.json
         return decided
+    return (yield from _as_decided(users, action_id, decision, user))
+
+
+def _as_decided(users: Users, action_id: UserId, decision: Decision, user: UUID) -> Operation[Action]:
     action = yield from get_action(users, action_id, user_id=user)
     if (action["status"] == "rejected") != (decision == "reject"):  # meanwhile, somebody decided otherwise
         message, details = f"action {action_id} is {action['status']} already", {"status": action["status"]}

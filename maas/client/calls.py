@@ -60,6 +60,9 @@ class RunRow:
     mode: str | None
     metadata: Mapping[str, Any] | None
     attachment_ids: tuple[UUID, ...]
+    priority: str | None
+    run_at: str | None
+    attributes: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,9 @@ def submit_run(row: RunRow, idempotency_key: str | None) -> SubmitRun:
         "mode": row.mode,
         "metadata": row.metadata,
         "attachment_ids": [str(one) for one in row.attachment_ids],
+        "priority": row.priority,
+        "run_at": row.run_at,
+        "attributes": row.attributes,
     }
     body |= {name: value for name, value in optional.items() if value}
     headers = {"Idempotency-Key": idempotency_key or str(row.id)}

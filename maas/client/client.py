@@ -10,6 +10,7 @@ from contextlib import aclosing, closing
 from functools import partial, update_wrapper
 from types import ModuleType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+from uuid import UUID
 
 import httpx2
 
@@ -18,11 +19,14 @@ from . import conversations as conversation_operations
 from . import facts as fact_operations
 from . import files as file_operations
 from . import operations
+from . import runs as run_operations
+from . import schedules as schedule_operations
 from . import users as user_operations
 from .calls import ApiCall, ApiReply, Operation
 from .http import RETRIES, TIMEOUT_S, AsyncHttpTransport, HttpTransport, connection_options
-from .operations import Mode
+from .messages import Time
 from .results import ClientError, Event, InvalidRequest
+from .runs import Attributes, Mode, Priority
 from .users import UserId, Users
 
 P = ParamSpec("P")
@@ -42,6 +46,7 @@ class AsyncTransport(Protocol):
 
     async def send(self, call: ApiCall) -> ApiReply: ...
     def events(self, run_id: str, last_event_id: str) -> AsyncGenerator[Event, None]: ...
+    def stream(self, call: ApiCall) -> AsyncGenerator[Event, None]: ...
     async def close(self) -> None: ...
 
 
@@ -88,10 +93,11 @@ class OperationMethod(Generic[P, T]):
 class OperationMethods:
     """The methods that both clients have."""
 
-    ask = OperationMethod(operations.ask)
-    submit = OperationMethod(operations.submit)
-    wait = OperationMethod(operations.wait)
-    cancel = OperationMethod(operations.cancel)
+    ask = OperationMethod(run_operations.ask)
+    submit = OperationMethod(run_operations.submit)
+    wait = OperationMethod(run_operations.wait)
+    cancel = OperationMethod(run_operations.cancel)
+    again = OperationMethod(run_operations.again)
     add = OperationMethod(operations.add)
     search = OperationMethod(operations.search)
     get_all = OperationMethod(operations.get_all)
@@ -110,10 +116,15 @@ class OperationMethods:
     edit_action = OperationMethod(action_operations.edit_action)
     approve = OperationMethod(action_operations.approve)
     reject = OperationMethod(action_operations.reject)
+    decide = OperationMethod(action_operations.decide)
     open_conversation = OperationMethod(conversation_operations.open_conversation)
     conversations = OperationMethod(conversation_operations.conversations)
     get_conversation = OperationMethod(conversation_operations.get_conversation)
     change_conversation = OperationMethod(conversation_operations.change_conversation)
+    delete_conversation = OperationMethod(conversation_operations.delete_conversation)
+    share_conversation = OperationMethod(conversation_operations.share_conversation)
+    links = OperationMethod(conversation_operations.links)
+    revoke_link = OperationMethod(conversation_operations.revoke_link)
     clear_conversation = OperationMethod(conversation_operations.clear_conversation)
     messages = OperationMethod(conversation_operations.messages)
     upload_image = OperationMethod(file_operations.upload_image)
@@ -125,7 +136,11 @@ class OperationMethods:
     get_document = OperationMethod(file_operations.get_document)
     delete_document = OperationMethod(file_operations.delete_document)
     search_documents = OperationMethod(file_operations.search_documents)
-    trace = OperationMethod(operations.trace)
+    add_schedule = OperationMethod(schedule_operations.add_schedule)
+    schedules = OperationMethod(schedule_operations.schedules)
+    change_schedule = OperationMethod(schedule_operations.change_schedule)
+    delete_schedule = OperationMethod(schedule_operations.delete_schedule)
+    trace = OperationMethod(run_operations.trace)
     spending = OperationMethod(user_operations.spending)
     export = OperationMethod(user_operations.export)
     import_ = OperationMethod(user_operations.import_)
@@ -175,6 +190,9 @@ class MaaS(OperationMethods):
         mode: Mode | None = None,
         metadata: Mapping[str, Any] | None = None,
         attachment_ids: Sequence[UserId] = (),
+        priority: Priority | None = None,
+        run_at: Time | None = None,
+        attributes: Attributes | None = None,
     ) -> Iterator[Event]:
         """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
         request_id = self.submit(
@@ -185,6 +203,9 @@ class MaaS(OperationMethods):
             mode=mode,
             metadata=metadata,
             attachment_ids=attachment_ids,
+            priority=priority,
+            run_at=run_at,
+            attributes=attributes,
         )
         yield from self.follow(request_id)
 
@@ -253,6 +274,9 @@ class AsyncMaaS(OperationMethods):
         mode: Mode | None = None,
         metadata: Mapping[str, Any] | None = None,
         attachment_ids: Sequence[UserId] = (),
+        priority: Priority | None = None,
+        run_at: Time | None = None,
+        attributes: Attributes | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
         request_id = await self.submit(
@@ -263,6 +287,9 @@ class AsyncMaaS(OperationMethods):
             mode=mode,
             metadata=metadata,
             attachment_ids=attachment_ids,
+            priority=priority,
+            run_at=run_at,
+            attributes=attributes,
         )
         async with aclosing(self.follow(request_id)) as events:
             async for event in events:
@@ -274,6 +301,17 @@ class AsyncMaaS(OperationMethods):
         To stop reading does not cancel the run. Raises RunFailed, NotFound, Unavailable.
         """
         async with aclosing(self._transport.events(str(request_id), last_event_id)) as events:
+            async for event in events:
+                yield event
+
+    async def follow_user(self, user_id: UUID, *, wait: float) -> AsyncGenerator[Event, None]:
+        """Yield how the runs of a user change, for `wait` seconds, at most 60, or until the server stops.
+
+        It begins with the unfinished runs and the newest one. Raises NotFound, Unavailable.
+        """
+        path, params = f"/v1/users/{user_id}/events", {"wait": wait}
+        call = ApiCall(method="GET", path=path, params=params, long_poll_s=wait)
+        async with aclosing(self._transport.stream(call)) as events:
             async for event in events:
                 yield event
 

@@ -119,6 +119,18 @@ class AsyncHttpTransport:
             if not stream.is_over:
                 await asyncio.sleep(stream.reconnect_delay_s(error))
 
+    async def stream(self, call: ApiCall) -> AsyncGenerator[Event, None]:
+        """The events of one response, until the server ends it. Raises ClientError."""
+        try:
+            async with self._client.sse(**_request_args(call, self._timeout_s)) as source:
+                if not source.response.is_success:
+                    await source.response.aread()
+                    _read_reply(call, source.response, 1)
+                async for sent in source:
+                    yield Event.parse(sent.id, sent.event, sent.data)
+        except httpx2.TransportError as cause:
+            raise _connection_lost(cause, self._client.base_url) from cause
+
     async def close(self) -> None:
         await self._client.aclose()
 

@@ -1,4 +1,4 @@
-"""The operations of the client, without I/O: each is a generator that yields calls and is sent their replies.
+"""Operations on memory, without I/O: each is a generator that yields calls and is sent their replies.
 
 A client runs an operation: it sends each call over its transport and throws errors into the generator. The docstrings
 are those of the methods of MaaS and AsyncMaaS.
@@ -7,18 +7,16 @@ are those of the methods of MaaS and AsyncMaaS.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
-from uuid import UUID, uuid4
+from typing import Any, Literal
+from uuid import UUID
 
-from .calls import MAX_LONG_POLL_S, ApiCall, Operation, RunRow, get_run, read_pages, submit_run
+from .calls import MAX_LONG_POLL_S, ApiCall, Operation, get_run, read_pages
 from .messages import Messages, Time, batches, isoformat, normalize
 from .results import (
     AddedMemory,
     AddResult,
-    Answer,
     Change,
     Context,
     Correction,
@@ -26,112 +24,18 @@ from .results import (
     InvalidRequest,
     Memories,
     Memory,
-    RunFailed,
     TimedOut,
     history_of,
     memories_of,
     memory_of,
 )
-from .users import Filters, UserId, Users, flatten_filters, owner_of, required_user
+from .users import Filters, UserId, Users, flatten_filters, owner_of, required_user, server_filters
 
-RUN_TIMEOUT_S = 300.0
+ARCHIVE_TIMEOUT_S = 300.0
 IN_USE_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.1
 MAX_SEARCH_RESULTS = 50
 _TIME_BOUNDS = {"gte": "from", "lt": "to"}
-Mode: TypeAlias = Literal["auto", "plan", "ask"]
-
-
-def submit(
-    users: Users,
-    query: str,
-    *,
-    user_id: UserId,
-    assistant: str = "mentor",
-    conversation_id: UserId | None = None,
-    mode: Mode | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    attachment_ids: Sequence[UserId] = (),
-    idempotency_key: str | None = None,
-) -> Operation[str]:
-    """Send a request and return its id without waiting; `wait` returns the answer.
-
-    Requests with one idempotency_key are one request. Raises InvalidRequest; RateLimited if too many requests of the
-    user are unfinished.
-    """
-    row = RunRow(
-        id=uuid4(),
-        user_id=(yield from users.get_or_create(required_user(user_id))),
-        query=query,
-        assistant=assistant,
-        conversation_id=None if conversation_id is None else parse_id(conversation_id),
-        mode=mode,
-        metadata=metadata,
-        attachment_ids=tuple(parse_id(one) for one in attachment_ids),
-    )
-    reply = yield submit_run(row, idempotency_key)
-    return str(reply.json["request_id"])
-
-
-def wait(users: Users, request_id: UserId, *, timeout: float = RUN_TIMEOUT_S) -> Operation[Answer]:
-    """Wait up to `timeout` seconds for the answer to a request. Raises RunFailed, TimedOut, NotFound."""
-    run_id, deadline = str(parse_id(request_id)), time.monotonic() + timeout
-    while True:
-        left_s = deadline - time.monotonic()
-        run = (yield get_run(run_id, left_s)).json
-        if run["status"] == "COMPLETED":
-            return Answer.from_run(run)
-        if run["status"] == "FAILED":
-            message = run["error_message"] or "the request failed"
-            raise RunFailed(run["error_code"] or "failed", message, {"request_id": run_id})
-        if left_s <= 0:
-            message = f"no answer within {timeout:g} s; the request is still running: call wait({run_id!r})"
-            raise TimedOut("timeout", message, {"request_id": run_id})
-
-
-def ask(
-    users: Users,
-    query: str,
-    *,
-    user_id: UserId,
-    assistant: str = "mentor",
-    conversation_id: UserId | None = None,
-    mode: Mode | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    attachment_ids: Sequence[UserId] = (),
-    timeout: float = RUN_TIMEOUT_S,
-) -> Operation[Answer]:
-    """Ask an assistant that remembers this user, and wait up to `timeout` seconds for the answer.
-
-    Question and answer become memories. Raises RunFailed, TimedOut, InvalidRequest, RateLimited.
-    """
-    request_id = yield from submit(
-        users,
-        query,
-        user_id=user_id,
-        assistant=assistant,
-        conversation_id=conversation_id,
-        mode=mode,
-        metadata=metadata,
-        attachment_ids=attachment_ids,
-    )
-    return (yield from wait(users, request_id, timeout=timeout))
-
-
-def cancel(users: Users, request_id: UserId) -> Operation[None]:
-    """Stop a request; `wait` then raises RunFailed, or returns the answer as far as it was written.
-
-    Raises NotFound; InvalidRequest with the code `already_finished`.
-    """
-    yield ApiCall(method="POST", path=f"/v1/runs/{parse_id(request_id)}/cancel", done_code="already_finished")
-
-
-def trace(users: Users, request_id: UserId) -> Operation[dict[str, Any]]:
-    """The trace of a request: stages, model calls, prompts, memories, timings. Needs the scope `admin`.
-
-    Raises NotFound.
-    """
-    return dict((yield ApiCall(method="GET", path=f"/v1/runs/{parse_id(request_id)}/trace")).json)
 
 
 def add(
@@ -153,13 +57,12 @@ def add(
     Searches find them at once. Summaries of them are written in the background, whatever `infer` says; with `wait` they
     are there on return. `run_id` of mem0 is the `conversation`. `at`, or `timestamp`: when it was said, default now.
     """
-    if metadata:
-        warnings.warn("metadata is not kept: memories are filtered by user, time and tags only", stacklevel=4)
     user = yield from users.get_or_create(required_user(user_id, filters))
     normalized = normalize(messages, at or timestamp)
     conversation, result = conversation or run_id or _today(), AddResult(results=[], request_ids=[])
     for batch in batches(normalized):
-        body = {"user_id": str(user), "conversation": conversation, "turns": batch}
+        body: dict[str, Any] = {"user_id": str(user), "conversation": conversation, "turns": batch}
+        body |= {"metadata": dict(metadata)} if metadata else {}
         reply = (yield ApiCall(method="POST", path="/v1/memories", body=body)).json
         result["request_ids"].append(reply["request_id"])
         for message, log_id in zip(batch, reply["raw_log_ids"], strict=True):
@@ -211,6 +114,7 @@ def search(
         "from": isoformat(since),
         "to": isoformat(until),
         "as_of": isoformat(as_of),
+        "filters": server_filters(filters),
     }
     body |= {key: value for key, value in (optional | search_filter(flat)).items() if value is not None}
     rows = (yield ApiCall(method="POST", path="/v1/memories/search", body=body)).json["results"]
@@ -280,12 +184,23 @@ def delete(
     to erase those, too. Raises NotFound, also if the memory is not of `user_id`. If a summary of it is being written,
     retries for 30 s, then raises InvalidRequest with the code `in_use`.
     """
-    path, deadline, delay_s = f"/v1/memories/{parse_id(memory_id)}", time.monotonic() + IN_USE_TIMEOUT_S, 0.0
     params: dict[str, Any] = {}
     if user_id is not None:
         params = {"user_id": str((yield from owner_of(users, user_id, f"memory {memory_id}")))}
     if doubtful:
         params["doubtful"] = "true"
+    counts = yield from delete_unused(f"/v1/memories/{parse_id(memory_id)}", params)
+    deleted: dict[str, int] = {key: counts[key] for key in ("logs", "records") if key in counts}
+    doubtful_ids = [str(one["id"]) for one in counts.get("doubtful", ()) if one["id"]]
+    return DeleteResult(message="Memory deleted successfully!", deleted=deleted, doubtful=doubtful_ids)
+
+
+def delete_unused(path: str, params: dict[str, Any]) -> Operation[dict[str, Any]]:
+    """Delete what is at a path, and wait for up to 30 s for what is being written of it; return the counts.
+
+    They are empty where a first attempt, whose reply was lost, has deleted it. Raises NotFound, InvalidRequest.
+    """
+    deadline, delay_s = time.monotonic() + IN_USE_TIMEOUT_S, 0.0
     while True:
         try:
             reply = yield ApiCall(method="DELETE", path=path, params=params, done_code="not_found", delay_s=delay_s)
@@ -294,10 +209,8 @@ def delete(
                 raise
             delay_s = POLL_INTERVAL_S
             continue
-        counts = reply.json if reply.content else {}
-        deleted = {key: counts[key] for key in ("logs", "records") if key in counts}
-        doubtful_ids = [str(one["id"]) for one in counts.get("doubtful", ()) if one["id"]]
-        return DeleteResult(message="Memory deleted successfully!", deleted=deleted, doubtful=doubtful_ids)
+        counts: dict[str, Any] = reply.json if reply.content else {}
+        return counts
 
 
 def parse_id(value: UserId) -> UUID:
@@ -323,7 +236,7 @@ def search_filter(flat: Filters) -> dict[str, Any]:
 
 def _wait_archived(run_id: str) -> Operation[None]:
     """Wait until the archivist has written the summaries of a run. Raises TimedOut after 300 s."""
-    deadline, delay_s = time.monotonic() + RUN_TIMEOUT_S, 0.0
+    deadline, delay_s = time.monotonic() + ARCHIVE_TIMEOUT_S, 0.0
     while (yield get_run(run_id, MAX_LONG_POLL_S, delay_s)).json["archive_status"] in ("PENDING", "ARCHIVING"):
         if time.monotonic() > deadline:
             raise TimedOut("timeout", f"run {run_id} has no summary yet", {"request_id": run_id})

@@ -25,6 +25,7 @@ CONNECT_TIMEOUT_S = 10
 POLL_INTERVAL_S = 1.0  # in case a notification is lost
 POOL_SIZE = 4
 STATEMENT_TIMEOUT_S = 60
+PRIORITIES = {"high": 1, "normal": 0, "low": -1}  # as in the column
 _NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
 _PARTS = _NAME.split(Path(__file__).with_name("statements.sql").read_text(encoding="utf-8"))
 STATEMENTS = dict(zip(_PARTS[1::2], _PARTS[2::2], strict=True))  # by name
@@ -115,6 +116,9 @@ class AsyncSqlTransport:
 
     def events(self, run_id: str, last_event_id: str) -> AsyncGenerator[Event, None]:
         raise _needs_server("GET", f"/v1/runs/{run_id}/events")
+
+    def stream(self, call: ApiCall) -> AsyncGenerator[Event, None]:
+        raise _needs_server(call.method, call.path)
 
     async def close(self) -> None:
         if self._listener is not None:
@@ -210,8 +214,9 @@ def _execute(connection: Connection, name: str, *args: Any) -> psycopg.Cursor[Di
 
 
 def _insert_args(row: RunRow) -> tuple[Any, ...]:
-    """Arguments of the query client_insert."""
-    metadata = None if row.metadata is None else json.dumps(dict(row.metadata), ensure_ascii=False)
+    """Arguments of the query client_insert. Raises InvalidRequest for a priority that there is not."""
+    if row.priority is not None and row.priority not in PRIORITIES:
+        raise InvalidRequest("invalid_request", f"priority: must be one of {', '.join(PRIORITIES)}")
     return (
         row.id,
         row.user_id,
@@ -219,9 +224,16 @@ def _insert_args(row: RunRow) -> tuple[Any, ...]:
         row.assistant,
         row.conversation_id,
         row.mode,
-        metadata,
+        _json(row.metadata),
         [str(one) for one in row.attachment_ids],
+        None if row.priority is None else PRIORITIES[row.priority],
+        row.run_at,
+        _json(row.attributes),
     )
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else json.dumps(dict(value), ensure_ascii=False)
 
 
 def _reply_of(row: Mapping[str, Any] | None, run_id: str) -> ApiReply:

@@ -16,6 +16,8 @@ TTL_S = 300.0
 MAX_CACHED_USERS = 10_000
 UserId: TypeAlias = str | UUID
 Filters: TypeAlias = Mapping[str, Any]
+_OWN_FILTERS = ("user_id", "tags", "created_at")
+_SERVER_FILTERS = ("metadata", "OR", "NOT", "updated_at", "categories", "keywords")
 
 
 @dataclass(slots=True)
@@ -79,15 +81,24 @@ def owner_of(users: Users, user_id: UserId, what: str) -> Operation[UUID]:
 
 
 def flatten_filters(filters: Filters | None) -> dict[str, Any]:
-    """mem0's filters with the parts of AND at the top level. Raises InvalidRequest for an unsupported filter."""
+    """mem0's filters with the parts of AND at the top level, without those that the server applies.
+
+    Raises InvalidRequest for an unsupported filter.
+    """
     flat: dict[str, Any] = {}
     for name, value in _without_and(filters or {}):
-        if name not in ("user_id", "tags", "created_at"):
-            raise InvalidRequest(
-                "invalid_request", f"filters: {name} is not supported; use user_id, tags, created_at or an AND of them"
-            )
-        flat[name] = value
+        if name in _OWN_FILTERS:
+            flat[name] = value
+        elif name not in _SERVER_FILTERS:
+            known = ", ".join((*_OWN_FILTERS, *_SERVER_FILTERS))
+            raise InvalidRequest("invalid_request", f"filters: {name} is not supported; use {known} or an AND of them")
     return flat
+
+
+def server_filters(filters: Filters | None) -> dict[str, Any] | None:
+    """The part of mem0's filters that the server applies to a search; None where there is none."""
+    parts = [{name: value} for name, value in _without_and(filters or {}) if name in _SERVER_FILTERS]
+    return {"AND": parts} if parts else None
 
 
 def delete_all(

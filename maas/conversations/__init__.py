@@ -32,28 +32,35 @@ Place = tuple[datetime, UUID]  # of a message among those of its conversation: c
 class MessageSlice(NamedTuple):
     """Messages that stand together, newest first; whether there may be earlier ones, and there are later ones."""
 
-    rows: list[dict[str, Any]]
+    rows: list[queries.ListMessagesRow]
     has_earlier: bool
     has_later: bool
 
 
 async def create_conversation(
-    db: Database, user_id: UUID, assistant: str, mode: Mode | None, queue_limit: int | None = None
+    db: Database,
+    user_id: UUID,
+    assistant: str,
+    mode: Mode | None,
+    queue_limit: int | None = None,
+    *,
+    is_remembered: bool = True,
 ) -> dict[str, Any]:
     """Open a conversation; without `mode`, in the mode of its assistant.
 
-    `request_id` of the result is the run in which the assistant speaks first, if it does.
+    `request_id` of the result is the run in which the assistant speaks first, if it does. Nothing that is said in a
+    conversation with `is_remembered` false is remembered.
 
     Raises MaasError: `unknown_assistant`, `queue_full`.
     """
-    row = await db.row(queries.create_conversation, user_id, assistant, mode, queue_limit)
+    row = await db.row(queries.create_conversation, user_id, assistant, mode, queue_limit, is_remembered)
     assert row is not None
     match row["verdict"]:
         case "unknown_assistant":
             raise await unknown_assistant(db, assistant)
         case "queue_full":
             raise queue_full(queue_limit, ": wait for one and send this again")
-    return await read_conversation(db, row["id"]) | {"request_id": row["run_id"]}
+    return {**await read_conversation(db, row["id"]), "request_id": row["run_id"]}
 
 
 async def open_chat_conversation(
@@ -69,31 +76,43 @@ async def open_chat_conversation(
     return conversation_id
 
 
-async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, Any]:
+async def read_conversation(db: Database, conversation_id: UUID) -> queries.ConversationRow:
     """The row, and whether a run of it is in flight. Raises MaasError('not_found')."""
     row = await db.row(queries.conversation, conversation_id)
     if row is None:
         raise not_found(conversation_id)
-    return dict(row)
+    return row
 
 
 async def list_conversations(
-    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None, limit: int, text: str | None = None
-) -> list[dict[str, Any]]:
-    """Conversations of a user, those with the newest message first.
+    db: Database,
+    user_id: UUID,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
+    text: str | None = None,
+    *,
+    are_archived: bool = False,
+) -> list[queries.ListConversationsRow]:
+    """Conversations of a user: pinned ones, then those with the newest message first.
 
     `before` is updated_at and id of the last one of the previous page. `text`: every word of it, or its beginning, is
-    in the title or in a message that the conversation shows.
+    in the title or in a message that the conversation shows. Those that are archived are listed with `are_archived`,
+    without the others.
     """
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows(queries.list_conversations, user_id, at, last, limit, text)]
+    return await db.rows(queries.list_conversations, user_id, at, last, limit, text, are_archived)
 
 
 async def change_conversation(
-    db: Database, conversation_id: UUID, mode: Mode | None, title: str | None
-) -> dict[str, Any]:
-    """Set mode and title; None leaves them as they are. Raises MaasError('not_found')."""
-    await db.value(queries.change_conversation, conversation_id, mode, title)
+    db: Database,
+    conversation_id: UUID,
+    mode: Mode | None = None,
+    title: str | None = None,
+    is_pinned: bool | None = None,
+    is_archived: bool | None = None,
+) -> queries.ConversationRow:
+    """Set what is not None. Raises MaasError('not_found')."""
+    await db.value(queries.change_conversation, conversation_id, mode, title, is_pinned, is_archived)
     return await read_conversation(db, conversation_id)
 
 
@@ -112,7 +131,7 @@ async def find_message(
     row = await db.row(queries.message_place, conversation_id, of, list(roles))
     if row is None:
         await read_conversation(db, conversation_id)
-        raise MaasError("not_found", f"around: there is no message {of} in this conversation, and none of such a run")
+        raise MaasError("not_found", f"around: this conversation has no message {of}, and none of a run with this id")
     return row["created_at"], row["id"]
 
 
@@ -137,7 +156,7 @@ async def list_messages(
     places = [(row["created_at"], row["id"]) for row in found]
     has_later = place is not None and sum(one > place for one in places) > later
     has_earlier = sum(place is None or one < place for one in places) >= earlier
-    return MessageSlice([dict(row) for row in found[has_later:]], has_earlier, has_later)
+    return MessageSlice(found[has_later:], has_earlier, has_later)
 
 
 async def unknown_assistant(db: Database, assistant: str) -> MaasError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -13,7 +15,7 @@ import asyncpg
 
 from maas import queries
 from maas.conversations import queue_full
-from shared.db import Database
+from shared.db import Database, Transaction
 from shared.errors import MaasError
 from shared.text import shorten
 
@@ -22,6 +24,7 @@ Schema = Mapping[str, Any]
 ArgumentPath = tuple[int | str, ...]
 _KEYWORDS = ("type", "items", "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "anyOf")
 _MAX_PROBLEM_CHARS = 200
+EXPIRY_INTERVAL_S = 60.0
 
 
 class ActionStatus(StrEnum):
@@ -46,32 +49,31 @@ async def list_actions(
     run_id: UUID | None = None,
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
-) -> list[dict[str, Any]]:
+) -> list[queries.ActionRow]:
     """Actions, newest first; with `run_id`, the plan of that run: all of its actions, in the order of its calls."""
     wanted = str(status) if status else None
     if run_id is not None:
-        return [dict(row) for row in await db.rows(queries.plan, user_id, run_id, wanted, conversation_id)]
-    rows = await db.rows(queries.list_actions, user_id, wanted, conversation_id, *(before or (None, None)), limit)
-    return [dict(row) for row in rows]
+        return await db.rows(queries.plan, user_id, run_id, wanted, conversation_id)
+    return await db.rows(queries.list_actions, user_id, wanted, conversation_id, *(before or (None, None)), limit)
 
 
-async def read_action(db: Database, action_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
+async def read_action(db: Database | Transaction, action_id: UUID, user_id: UUID | None = None) -> queries.ActionRow:
     """The action as it is now. Raises MaasError('not_found'), also for an action of another user."""
     row = await db.row(queries.action, action_id, user_id)
     if row is None:
         raise not_found(action_id)
-    return dict(row)
+    return row
 
 
 async def decide_action(
-    db: Database,
+    db: Database | Transaction,
     action_id: UUID,
     user_id: UUID,
     decision: Decision,
     by: str,
     queue_limit: int | None = None,
     fingerprint: str | None = None,
-) -> dict[str, Any]:
+) -> queries.ActionRow:
     """Approve or reject an action, once; returns it, with the run that executes an approved one.
 
     `fingerprint` is that of the action as it was shown. Raises MaasError: `not_found`, `already_decided` and `expired`
@@ -89,7 +91,39 @@ async def decide_action(
     return await read_action(db, action_id, user_id)
 
 
-async def edit_action(db: Database, action_id: UUID, user_id: UUID, arguments: dict[str, Any]) -> dict[str, Any]:
+async def decide_actions(
+    db: Database,
+    actions: Sequence[tuple[UUID, str]],
+    user_id: UUID,
+    decision: Decision,
+    by: str,
+    queue_limit: int | None = None,
+) -> list[queries.ActionRow]:
+    """Approve or reject actions, each as its fingerprint says it was shown: all of them, or none.
+
+    Raises MaasError as decide_action does; the message names the action that cannot be decided.
+    """
+    rows = {}
+    async with db.transaction() as transaction:
+        for action_id, fingerprint in sorted(actions):  # in one order, so that two decisions wait for each other
+            try:
+                row = await decide_action(transaction, action_id, user_id, decision, by, queue_limit, fingerprint)
+            except MaasError as error:
+                raise MaasError(
+                    error.code, error.message, {**(error.details or {}), "action_id": str(action_id)}
+                ) from error
+            rows[action_id] = row
+    return [rows[action_id] for action_id, _ in actions]
+
+
+async def keep_expiring(db: Database) -> None:
+    """End, until cancelled, the actions that nobody decided in time."""
+    while True:
+        await db.value(queries.expire_actions)
+        await asyncio.sleep(EXPIRY_INTERVAL_S * (0.5 + random.random()))
+
+
+async def edit_action(db: Database, action_id: UUID, user_id: UUID, arguments: dict[str, Any]) -> queries.ActionRow:
     """Replace the arguments of a pending action; returns it.
 
     Raises MaasError: `invalid_request` for arguments that the tool refuses, `conflict` when the tool has changed since

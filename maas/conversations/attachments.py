@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from maas import queries
@@ -12,7 +11,7 @@ from shared.images import sanitize_image_async
 from shared.models import Image
 
 
-async def store_upload(db: Database, user_id: UUID, data: bytes) -> dict[str, Any]:
+async def store_upload(db: Database, user_id: UUID, data: bytes) -> queries.AttachmentRow:
     """Store an image that a user sends; the same image again is the same row. Raises MaasError('bad_image')."""
     try:
         picture = await sanitize_image_async(data)
@@ -49,20 +48,20 @@ async def find_photo(db: Database, run_id: UUID) -> UUID | None:
     return attachment_id
 
 
-async def read_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> dict[str, Any]:
+async def read_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> queries.AttachmentRow:
     """The row without its content. Raises MaasError('not_found'), also for an attachment of another user."""
     row = await db.row(queries.attachment, attachment_id, user_id)
     if row is None:
         raise not_found(attachment_id)
-    return dict(row)
+    return row
 
 
-async def read_content(db: Database, attachment_id: UUID, user_id: UUID) -> dict[str, Any]:
+async def read_content(db: Database, attachment_id: UUID, user_id: UUID) -> queries.AttachmentContentRow:
     """{media_type, sha256, content}. Raises as `read_attachment` does."""
     row = await db.row(queries.attachment_content, attachment_id, user_id)
     if row is None:
         raise not_found(attachment_id)
-    return dict(row)
+    return row
 
 
 async def remove_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> None:

@@ -37,6 +37,7 @@ class ClaimEnd:
     time_left: float | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """Return the item of `maas_step` that ends the claim."""
         return {
             "id": str(self.run.id),
             "attempt": self.run.attempt,
@@ -157,6 +158,7 @@ class Claims:
             [{"run_id": str(run.id), **message} for run in runs for message in run.log.messages],
             _column([run.log.limited for run in runs]),
             _column([",".join(sorted(run.log.memory_reasons)) or None for run in runs]),
+            _column([None if o.searched is None else json.dumps(o.searched) for o in outcomes]),
         )
         moved = {row["id"]: (bool(row["is_cancelled"]), row["assistants_version"]) for row in rows}
         return [moved.get(run.id) for run in runs]

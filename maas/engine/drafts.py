@@ -68,6 +68,7 @@ class Draft:
         return f"{role}\n\n{CLIENT_HEADING}\n<client>\n{escape(self.client_system)}\n</client>"
 
     def render(self) -> str:
+        """Return the draft as stored in draft_context; `parse` reads it back."""
         return (
             f"<draft>\n<query>\n{escape(self.query)}\n</query>\n<history>\n<recent>\n{_join(self.recent)}\n</recent>\n"
             f"<focus>\n{_join(self.focus)}\n</focus>\n</history>\n{self._client()}"
@@ -118,6 +119,7 @@ class Payload:
     query: str
 
     def render(self) -> str:
+        """Return the payload as stored in final_context_payload; `parse` reads it back."""
         return (
             f"<system>\n{escape(self.system)}\n</system>\n<memory>\n{defuse(self.memory)}\n</memory>\n"
             f"<query>\n{escape(self.query)}\n</query>"

@@ -61,7 +61,8 @@ class Drive:
         run = self.run
         bind_contextvars(run_id=run.id, user_id=run.user_id, attempt=run.attempt)
         try:
-            with tracing.span(f"run {run.kind}", _span_attributes(run), "consumer", await self._trace_parent()):
+            parent = await self._trace_parent()
+            with tracing.span(f"run {run.kind}", _span_attributes(run), "consumer", parent, _dialogue(run)):
                 return await self._run_stages()
         except LostRun:
             log.warning("run_lost", status=self.run.status)
@@ -79,7 +80,7 @@ class Drive:
 
     async def _trace_parent(self) -> str | None:
         """The `traceparent` that the client sent with the run, read only when spans are exported."""
-        return await self.context.deps.db.value(queries.trace_parent, self.run.id) if tracing.is_on() else None
+        return await self.context.deps.db.value(queries.trace_parent, self.run.id) if tracing.exported() else None
 
     async def _run_stages(self) -> ClaimEnd:
         while (name := STAGE_OF[self.run.status]) in self.context.stages and not self.context.stopping.is_set():
@@ -171,7 +172,11 @@ def _span_attributes(run: Run) -> tracing.Attributes:
         "maas.run.id": str(run.id),
         "maas.run.kind": run.kind,
         "maas.run.attempt": run.attempt,
-        "user.id": str(run.user_id),
         "gen_ai.agent.name": run.assistant,
-        "gen_ai.conversation.id": str(run.conversation_id) if run.conversation_id else None,
     }
+
+
+def _dialogue(run: Run) -> tracing.Attributes:
+    """What all spans of a run say of whom it is for; receivers put the spans of one session together."""
+    conversation = str(run.conversation_id) if run.conversation_id else None
+    return {"user.id": str(run.user_id), "session.id": conversation, "gen_ai.conversation.id": conversation}

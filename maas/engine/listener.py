@@ -127,7 +127,7 @@ class NotifyListener:
         return True
 
     async def ping(self, timeout: float = PING_TIMEOUT_S) -> None:
-        """Raise when the connection is dead: asyncpg notices a dead peer only when it sends."""
+        """Raise unless the connection answers within `timeout` seconds: asyncpg sees a dead peer only by sending."""
         try:
             await self.connection.fetchval(queries.ping.text, timeout=timeout)
         except TimeoutError:

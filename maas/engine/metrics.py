@@ -35,6 +35,7 @@ LABELS = {
     "answers": ("assistant", "length"),
     "answer_words": ("assistant",),
     "variant_answers": ("assistant", "variant", "outcome"),
+    "webhook_deliveries": ("outcome",),
 }
 FLUSH_INTERVAL_S = 1.0
 FLUSH_TIMEOUT_S = 5.0

@@ -199,14 +199,15 @@ class Run:
     def skip_outcome(self) -> Outcome | None:
         """The outcome of the present stage where the stage is skipped; None where it must run.
 
-        Runs of other kinds than `ask` skip the stages before the Archivist; an approved action, a task or a trial is
-        executed by the Responder, and a trial is not archived. An `answer` in the analysis (of a note command) skips
-        all later stages.
+        Runs of other kinds than `ask` skip the stages before the Archivist; an approved action or a task is executed by
+        the Responder. A trial begins at a stage and is not archived. An `answer` in the analysis (of a note command)
+        skips all later stages.
         """
+        if self.kind == "trial":
+            return Outcome() if self.status is Status.COMPLETED else None
         if self.kind != "ask":
-            is_execution = self.kind in ("action", "task", "trial") and self.status is Status.RESPONDING
-            is_archived = self.kind != "trial" and self.status is Status.COMPLETED
-            return None if is_execution or is_archived else Outcome()
+            is_execution = self.kind in ("action", "task") and self.status is Status.RESPONDING
+            return None if is_execution or self.status is Status.COMPLETED else Outcome()
         answer = (self.analysis or {}).get("answer")
         if answer is None:
             return None
@@ -246,11 +247,13 @@ class Outcome:
     """What a stage wrote.
 
     `degraded` names the role that the built-in model stood in for. `record` is the Archivist's: log_ids, tags, summary,
-    degraded. `has_more`: the run holds further exchanges. `is_json`: nothing may be added to the answer.
+    degraded. `searched`: what the search of memory came to. `has_more`: the run holds further exchanges. `is_json`:
+    nothing may be added to the answer.
     """
 
     analysis: dict[str, Any] | None = None
     sources: list[dict[str, Any]] | None = None
+    searched: dict[str, Any] | None = None
     draft: Draft | None = None
     payload: Payload | None = None
     answer: str | None = None

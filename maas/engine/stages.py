@@ -13,7 +13,8 @@ from maas.settings import Settings
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Model, ModelError, Reply, Request
-from shared.models.calls import ImageModels, QueryEmbedder
+from shared.models.calls import QueryEmbedder
+from shared.models.drawing import ImageModels
 
 MODEL_ERROR_MESSAGES = {
     "timeout": "the model did not answer in time; ask again later",

@@ -39,11 +39,11 @@ class RunKind(StrEnum):
     TASK = "task"  # long work in steps
     ARCHIVE = "archive"  # imported messages that are to be summarized
     CALL = "call"  # a pass-through model that called tools of the client or failed; kept for its cost
-    TRIAL = "trial"  # an answer given again with another prompt; nobody but administrators sees it
+    TRIAL = "trial"  # an answer given again from a stage on; nobody but administrators sees it
 
 
 class Priority(IntEnum):
-    """Which users are answered first where there is more to do than places; as in the column `priority`."""
+    """Which users are answered first when more requests wait than can run at once; as in the column `priority`."""
 
     HIGH = 1
     NORMAL = 0
@@ -56,6 +56,7 @@ class Priority(IntEnum):
 
     @classmethod
     def of(cls, word: PriorityWord) -> Priority:
+        """Return the priority of this name."""
         return cls[word.upper()]
 
 

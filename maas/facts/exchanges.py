@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any, Self, TypeVar
 
 from maas.facts import replies
-from maas.facts.rules import FoundFact, find_facts
+from maas.facts.rules import MAX_NAME_CHARS, USER, FoundFact, find_facts
 from maas.memory.dates import local
 from maas.memory.origins import Origin, foreign, mark_of
 from maas.memory.relative_days import with_dates
@@ -70,6 +70,7 @@ class ExchangeLine:
 
     @classmethod
     def of(cls, log: Log, zone: tzinfo, max_chars: int = MAX_MESSAGE_CHARS) -> Self:
+        """Return the line of a message; its text is cut to `max_chars` characters."""
         at, text = local(log["occurred_at"], zone), shorten(log["content"], max_chars)
         mark = mark_of(foreign(Origin.from_json(log["origins"])))
         return cls(at, role_of(log["message_type"]), speaker_of(log), mark, text, with_dates(text, at.date()))
@@ -80,6 +81,7 @@ class ExchangeLine:
         return self.role == "user" and not self.mark
 
     def plain(self) -> str:
+        """Return the line with its time and source, escaped, without weekday and dates."""
         when = ", ".join(part for part in (f"{self.at:%Y-%m-%d %H:%M}", self.mark) if part)
         return f"[{when}] {escape(self.speaker)}: {escape(self.text)}"
 
@@ -151,17 +153,26 @@ def facts_of(
 ) -> list[dict[str, Any]]:
     """The facts of an exchange as they are written: those that rules find, then those of the model that are others.
 
-    `raw` is the `facts` of the model's reply, `ids` are those of the messages of `lines`.
+    `raw` is the `facts` of the model's reply, `ids` are those of the messages of `lines`. Where several people speak
+    as users, nobody knows which of them is the user: `I` is then the one who says it.
     """
     items: dict[tuple[str, str], dict[str, Any]] = {}
+    is_one = len({line.speaker for line in lines if line.is_users}) == 1
     for place, line in enumerate(lines):
-        for fact in find_facts(line.text) if line.is_users else ():
+        for found_fact in find_facts(line.text) if line.is_users else ():
+            fact = found_fact if is_one else _of_speaker(found_fact, line.speaker)
             items.setdefault(_slot(fact), _item(fact, line.speaker, [ids[place]]) | {"origin": "rule"})
     said = [replies.Said(line.speaker, line.dated, line.is_users) for line in lines]
     for found in replies.read_facts(raw, said, [one.text for one in before], known):
-        item = _item(found.fact, lines[found.messages[0]].speaker, [ids[place] for place in found.messages])
-        items.setdefault(_slot(found.fact), item | {"origin": "model", "model": model})
+        speaker = lines[found.messages[0]].speaker
+        fact = found.fact if is_one else _of_speaker(found.fact, speaker)
+        item = _item(fact, speaker, [ids[place] for place in found.messages])
+        items.setdefault(_slot(fact), item | {"origin": "model", "model": model})
     return list(items.values())
+
+
+def _of_speaker(fact: FoundFact, speaker: str) -> FoundFact:
+    return replace(fact, subject=speaker[:MAX_NAME_CHARS]) if fact.subject == USER else fact
 
 
 def _slot(fact: FoundFact) -> tuple[str, str]:

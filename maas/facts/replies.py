@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from maas.builtin_model.language import content_words, is_other_language, stem
 from maas.facts.rules import MAX_NAME_CHARS, USER, Change, FoundFact, attribute_of, find_facts
-from maas.memory.facts import Kind
+from maas.memory.facts import FoundKind, Kind
 from shared.text import clean, is_blank, one_line
 
 MAX_FACTS = 8  # of one exchange
@@ -23,7 +23,7 @@ SCHEMA = {
         "properties": {
             "fact": {"type": "string"},
             "about": {"type": "string"},
-            "kind": {"type": "string", "enum": list(get_args(Kind))},
+            "kind": {"type": "string", "enum": list(get_args(FoundKind))},
             "change": {"type": "string", "enum": list(CHANGES)},
             "known": {"type": "integer"},
         },
@@ -83,14 +83,14 @@ def read_facts(
 
 def _fact(row: Mapping[str, Any], messages: Sequence[Said], known: Sequence[KnownFact]) -> FoundFact | None:
     text, about = row.get("fact"), row.get("about")
-    kind: Kind | None = next((one for one in get_args(Kind) if one == row.get("kind")), None)
+    kind: FoundKind | None = next((one for one in get_args(FoundKind) if one == row.get("kind")), None)
     if not isinstance(text, str) or not isinstance(about, str) or kind is None:
         return None
     statement, subject = one_line(clean(text[:MAX_CHARS])), one_line(clean(about[:MAX_NAME_CHARS]))
     if is_blank(statement) or is_other_language(statement, " ".join(one.text for one in messages if one.is_users)):
         return None
     users = {one.speaker.casefold() for one in messages if one.is_users}
-    if is_blank(subject) or subject.casefold() in users | {USER}:
+    if is_blank(subject) or subject.casefold() in (users if len(users) == 1 else set()) | {USER}:
         subject = USER
     change, number = row.get("change"), row.get("known")
     attribute = _attribute(statement, subject, kind)

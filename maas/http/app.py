@@ -31,7 +31,7 @@ from maas.accounts.passwords import PasswordHasher
 from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator, Principal
 from maas.http.auth.access_audit import AccessAudit
-from maas.http.auth.authorize import authenticate, authorize, route_path
+from maas.http.authorize import authenticate, authorize, route_path
 from maas.http.errors import HANDLERS, error_response
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
@@ -39,7 +39,7 @@ from maas.http.protected_resource import challenge
 from maas.http.route import Route
 from maas.http.routes import METHODS, all_routes
 from maas.http.shares import Shares
-from maas.http.state import AppState, RateLimiter, RequestMetrics
+from maas.http.state import COUNTED_METHODS, AppState, RateLimiter, RequestMetrics
 from maas.http.web_interface import WebInterface
 from maas.passthrough.calls import ProviderCalls
 from maas.passthrough.models import PassthroughModels
@@ -48,6 +48,7 @@ from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
 from maas.runs.user_events import UserEventStream
 from maas.settings import Settings
+from shared import tracing
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
@@ -187,6 +188,35 @@ class MeasureRequests:
             self._metrics.observe(scope["method"], route_path(scope), status, time.perf_counter() - started_at)
 
 
+class TraceRequests:
+    """Records every request as a span, whose parent is the one that the header `traceparent` names."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in UNLOGGED_PATHS:
+            await self._app(scope, receive, send)
+            return
+        method = scope["method"] if scope["method"] in COUNTED_METHODS else "_OTHER"
+        parent = Headers(scope=scope).get("traceparent")
+        with tracing.span(method, {"http.request.method": method}, "server", parent) as span:
+
+            async def send_and_note_status(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    span.note({"http.response.status_code": message["status"]})
+                    if message["status"] >= 500:
+                        span.fail(str(message["status"]))
+                await send(message)
+
+            try:
+                await self._app(scope, receive, send_and_note_status)
+            finally:
+                path = route_path(scope)
+                span.rename(f"{method} {path}")
+                span.note({"http.route": path})
+
+
 class BodyTimeout:
     """Makes reading a body raise MaasError('timeout') after `total_s` seconds, or `pause_s` seconds without a byte."""
 
@@ -280,8 +310,9 @@ def create_app(
             query_embedder,
             sign_in=SignIn(db, settings.access, hasher) if settings.access.auth == "local" else None,
         )
-        async with watcher.listening():
-            yield
+        with tracing.exporting(settings.diagnostics.export("maas-server")):
+            async with watcher.listening():
+                yield
         await provider_calls.close()
         hasher.close()
 
@@ -301,6 +332,7 @@ def create_app(
         routing.Route("/", home),
     ]
     middleware = [
+        *([Middleware(TraceRequests)] if settings.diagnostics.otlp_endpoint else []),
         Middleware(MeasureRequests, metrics=metrics),
         Middleware(BodyTimeout, total_s=settings.http.body_timeout, pause_s=settings.http.body_pause),
     ]

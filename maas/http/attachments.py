@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from maas.conversations.attachments import read_attachment, read_content, remove_attachment, store_upload
-from maas.http.auth.authorize import check_body, owner_of, principal_of, read_user
+from maas.http.authorize import check_body, owner_of, principal_of, read_user
 from maas.http.request_input import content_type, read_chunks, read_id
 from maas.http.schemas import RequestBody, Schema, json_response
 from maas.http.state import app_state, until_sent

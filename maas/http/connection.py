@@ -73,7 +73,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._stop(414, "uri_too_long", f"path and query exceed {MAX_URL_BYTES} bytes; send long text in the body")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
+        super().on_header(name, value.strip(b" \t"))  # RFC 9110 5.5; the parser leaves what follows a value
         if len(self.headers) > MAX_HEADERS:
             self._stop(431, "headers_too_large", f"there are more than {MAX_HEADERS} headers")
 

@@ -1,4 +1,4 @@
-"""/v1/conversations and /v1/actions: the dialogues of users, and tool calls that await their decision."""
+"""/v1/conversations: the dialogues of users with assistants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,8 +24,8 @@ from maas.conversations import (
     list_messages,
     read_conversation,
 )
-from maas.conversations.actions import ActionStatus, Decision, decide_action, edit_action, list_actions, read_action
-from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.authorize import principal_of, read_body, read_user, user_of
+from maas.http.memory_schemas import Forgotten
 from maas.http.request_input import (
     read_cursor,
     read_id,
@@ -39,8 +39,6 @@ from maas.http.run_schemas import RunState
 from maas.http.runs import read_states
 from maas.http.schemas import (
     AssistantName,
-    JsonObject,
-    Phrase,
     QueryText,
     RequestBody,
     Schema,
@@ -48,6 +46,7 @@ from maas.http.schemas import (
     only_field,
 )
 from maas.http.state import app_state
+from maas.memory.erase import forget_conversation
 
 SOURCE = "http"  # of requests to POST /v1/runs
 
@@ -56,18 +55,27 @@ class NewConversation(RequestBody):
     user_id: UUID
     assistant: AssistantName = "mentor"
     mode: Mode | None = Field(None, description="By default the assistant's own mode.")
+    is_remembered: StrictBool = Field(
+        True, description="False: a temporary conversation, of which nothing is recalled or summarized later."
+    )
 
 
 class ConversationChange(RequestBody):
-    model_config = ConfigDict(json_schema_extra={"anyOf": [only_field("mode"), only_field("title")]})
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [only_field(name) for name in ("mode", "title", "is_pinned", "is_archived")]}
+    )
 
     mode: Mode | None = None
     title: Annotated[QueryText, Field(max_length=200)] | None = None
+    is_pinned: StrictBool | None = Field(None, description="Whether lists show it before the others.")
+    is_archived: StrictBool | None = Field(
+        None, description="Whether it is archived; what was said in it stays remembered."
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
-        if self.mode is None and self.title is None:
-            raise ValueError("send mode or title")
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("send mode, title, is_pinned or is_archived")
         return self
 
 
@@ -84,6 +92,9 @@ class Conversation(Schema):
     last_agent: str | None
     last_domain: str | None
     is_processing: bool = Field(description="Whether a run or an action of this conversation is unfinished.")
+    is_pinned: bool
+    is_archived: bool
+    is_remembered: bool = Field(description="False: a temporary conversation; nothing of it is recalled later.")
     created_at: datetime
 
 
@@ -95,6 +106,9 @@ class ConversationSummary(Schema):
     source: Literal["telegram", "web"]
     mode: Mode
     is_processing: bool
+    is_pinned: bool
+    is_archived: bool
+    is_remembered: bool
     created_at: datetime
     updated_at: datetime = Field(description="When its last message was written.")
 
@@ -149,6 +163,12 @@ class MessagePage(Schema):
     previous: str | None = Field(description="Send it as `after` to get the later messages; null at the end.")
 
 
+class ForgottenConversation(Forgotten):
+    messages: int = Field(description="Messages that the conversation showed.")
+    images: int = Field(description="Deleted images that no other request has.")
+    schedules: int = Field(description="Deleted schedules, which would have gone on with it.")
+
+
 class ClearResult(Schema):
     messages: int = Field(description="The number of messages that were removed.")
 
@@ -161,18 +181,23 @@ async def post_conversation(request: Request) -> Response:
     body = await read_body(request, NewConversation)
     state = app_state(request)
     limit = state.submissions.queue_limit
-    row = await create_conversation(state.db, body.user_id, body.assistant, body.mode, limit)
+    row = await create_conversation(
+        state.db, body.user_id, body.assistant, body.mode, limit, is_remembered=body.is_remembered
+    )
     poll_url = f"/v1/runs/{row['request_id']}" if row["request_id"] else None
     return json_response(OpenedConversation(**row, poll_url=poll_url), 201)
 
 
 async def get_conversations(request: Request) -> Response:
-    """List the conversations of a user, newest activity first."""
+    """List the conversations of a user, newest activity first, behind those that are pinned."""
     user_id, limit = read_user(request), read_limit(request)
+    are_archived: bool = read_parameter(request, "archived", to_bool, False)
     text: str | None = read_parameter(request, "q", to_search_text)
     state = app_state(request)
     async with state.shares.reads.hold(user_id) if text else nullcontext():
-        rows = await list_conversations(state.reads, user_id, read_cursor(request), limit, text)
+        rows = await list_conversations(
+            state.reads, user_id, read_cursor(request), limit, text, are_archived=are_archived
+        )
     summaries = [ConversationSummary(**row) for row in rows]
     return json_response(ConversationPage(results=summaries, next=write_cursor(rows, limit, "updated_at")))
 
@@ -190,11 +215,28 @@ async def get_conversation(request: Request) -> Response:
 
 
 async def patch_conversation(request: Request) -> Response:
-    """Change the mode or the title of a conversation; the mode applies from the next request on."""
+    """Rename, pin or archive a conversation, or change its mode, which applies from the next request on."""
     conversation_id = read_id(request, "conversation")
     body = await read_body(request, ConversationChange)
-    row = await change_conversation(app_state(request).db, conversation_id, body.mode, body.title)
+    row = await change_conversation(app_state(request).db, conversation_id, **body.model_dump())
     return json_response(Conversation(**row))
+
+
+async def delete_conversation(request: Request) -> Response:
+    """Delete a conversation with its requests, and forget what was said in it.
+
+    With it go its messages and images, all summaries and facts that rest on them, and the answers elsewhere that repeat
+    them.
+    """
+    conversation_id = read_id(request, "conversation")
+    is_doubtful_too = read_parameter(request, "doubtful", to_bool, False)
+    is_preview = read_parameter(request, "preview", to_bool, False)
+    state, actor = app_state(request), principal_of(request).name
+    async with state.shares.deletions.hold(user_of(request)):
+        counts = await forget_conversation(
+            state.long_db, conversation_id, actor, is_doubtful_too=is_doubtful_too, is_preview=is_preview
+        )
+    return json_response(ForgottenConversation(**counts))
 
 
 async def post_clear(request: Request) -> Response:
@@ -231,7 +273,7 @@ async def get_messages(request: Request) -> Response:
         runs = await read_states(db, list(ids))
     return json_response(
         MessagePage(
-            results=[ConversationMessage(**row) for row in rows],
+            results=[_to_message(row) for row in rows],
             runs=runs,
             next=write_cursor(rows[-1:], 1) if has_earlier else None,
             previous=write_cursor(rows[:1], 1) if has_later else None,
@@ -239,125 +281,20 @@ async def get_messages(request: Request) -> Response:
     )
 
 
-class ActionDecision(RequestBody):
-    user_id: UUID
-    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
-        None, description="Of the action as it was shown; with another one nothing is decided: 409 `changed`."
+def _to_message(row: queries.ListMessagesRow) -> ConversationMessage:
+    return ConversationMessage(
+        id=row["id"],
+        run_id=row["run_id"],
+        role=MessageRole(row["role"]),
+        content=row["content"],
+        actions=row["actions"],
+        agent=row["agent"],
+        tool_calls=row["tool_calls"],
+        tool_call_id=row["tool_call_id"],
+        tool_name=row["tool_name"],
+        tool_result=row["tool_result"],
+        tokens_used=row["tokens_used"],
+        attachment_ids=row["attachment_ids"],
+        action_id=row["action_id"],
+        created_at=row["created_at"],
     )
-
-
-class ActionEdit(RequestBody):
-    user_id: UUID
-    arguments: JsonObject
-
-
-class ActionChange(Schema):
-    name: Phrase
-    old: Any
-    new: Any
-
-
-class Action(Schema):
-    """A tool call that a run has proposed."""
-
-    id: UUID
-    user_id: UUID
-    conversation_id: UUID | None
-    run_id: UUID = Field(description="The run that proposed it.")
-    place: int = Field(description="The position of the call in that run, from 1.")
-    tool: str
-    arguments: dict[str, Any] = Field(description="In the order of the tool's schema.")
-    parameters: dict[str, Any] | None = Field(
-        description="The JSON Schema of the arguments; null if the tool has changed since: then they cannot be edited."
-    )
-    title: Phrase | str | None = Field(
-        description="What it does. A text in one language is what its tool says of itself: show it as a quotation."
-    )
-    reason: Phrase | str | None = Field(description="What an approval lets happen.")
-    object: str | None = Field(description="The name of what it is done to; an edit of the arguments takes it away.")
-    changes: list[ActionChange] = Field(description="The values that it changes; an edit takes them away.")
-    effect: Literal["read", "write", "dangerous"]
-    fingerprint: str = Field(description="What a decision is on: tool, its version, arguments. An edit changes it.")
-    assistant: str | None
-    agent: str | None = Field(description="The agent that proposed it, else the domain of the tool.")
-    status: ActionStatus
-    created_at: datetime
-    expires_at: datetime
-    decided_by: str | None
-    decided_at: datetime | None
-    action_run_id: UUID | None = Field(description="The run that executes it and reports the outcome.")
-    poll_url: str | None = Field(description="The path of that run.")
-    result: dict[str, Any] | None
-
-
-class ActionPage(Schema):
-    results: list[Action]
-    next: str | None = Field(description="Send it as `before` to get the next page.")
-
-
-async def get_actions(request: Request) -> Response:
-    """List the actions of a user, newest first; with `run_id` all those of one run, in the order of its calls."""
-    user_id = read_user(request)
-    limit = read_limit(request)
-    run_id: UUID | None = read_parameter(request, "run_id", UUID)
-    rows = await list_actions(
-        app_state(request).reads,
-        user_id,
-        status=read_parameter(request, "status", ActionStatus),
-        conversation_id=read_parameter(request, "conversation_id", UUID),
-        run_id=run_id,
-        before=read_cursor(request),
-        limit=limit,
-    )
-    cursor = None if run_id else write_cursor(rows, limit)
-    return json_response(ActionPage(results=[_to_action(row) for row in rows], next=cursor))
-
-
-async def get_action(request: Request) -> Response:
-    """Return the status of an action, and its result when it was executed."""
-    user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    return json_response(_to_action(await read_action(app_state(request).reads, read_id(request, "action"), user_id)))
-
-
-async def patch_action(request: Request) -> Response:
-    """Change the arguments of an action that is not decided yet."""
-    action_id = read_id(request, "action")
-    body = await read_body(request, ActionEdit)
-    return json_response(_to_action(await edit_action(app_state(request).db, action_id, body.user_id, body.arguments)))
-
-
-async def post_approve(request: Request) -> Response:
-    """Approve an action; a run executes it once and reports the outcome."""
-    return await _decide(request, "approve")
-
-
-async def post_reject(request: Request) -> Response:
-    """Reject an action; it is never executed."""
-    return await _decide(request, "reject")
-
-
-async def _decide(request: Request, decision: Decision) -> Response:
-    action_id = read_id(request, "action")
-    body = await read_body(request, ActionDecision)
-    state, actor = app_state(request), principal_of(request).name
-    row = await decide_action(
-        state.db, action_id, body.user_id, decision, actor, state.submissions.queue_limit, body.fingerprint
-    )
-    return json_response(_to_action(row))
-
-
-def _to_action(row: dict[str, Any]) -> Action:
-    run_id, wording, parameters = row["action_run_id"], row["wording"], row["parameters"]
-    names: list[str] = row["argument_names"] or []
-    if parameters is not None:
-        parameters = parameters | {"properties": _in_order(parameters.get("properties", {}), names)}
-    fields = {name: row[name] for name in Action.model_fields if name in row}
-    fields |= {name: wording.get(name) or None for name in ("title", "reason", "object")}
-    fields |= {"arguments": _in_order(row["arguments"], names), "parameters": parameters}
-    changes = [ActionChange(name=name, old=old, new=new) for name, old, new in wording.get("changes") or ()]
-    return Action(poll_url=f"/v1/runs/{run_id}" if run_id else None, changes=changes, **fields)
-
-
-def _in_order(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """The values by name, those of `names` first and in their order."""
-    return {name: values[name] for name in names if name in values} | values

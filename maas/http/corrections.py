@@ -8,7 +8,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.auth.authorize import read_body
+from maas.http.authorize import read_body
 from maas.http.request_input import read_id
 from maas.http.schemas import QueryText, RequestBody, RunAccepted, json_response
 from maas.http.state import app_state

@@ -23,6 +23,7 @@ from maas.plugins import sql_folders
 from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, read_only
 from shared.errors import MaasError
 from shared.query import SQL
+from shared.schema_files import fingerprint
 
 STATUS = {
     "invalid_json": 400,
@@ -42,6 +43,7 @@ STATUS = {
     "already_finished": 409,
     "not_failed": 409,
     "in_use": 409,
+    "links_off": 409,
     "already_decided": 409,
     "expired": 409,
     "changed": 409,
@@ -98,6 +100,7 @@ def error_of_failed_run(run_id: UUID, code: str | None, message: str | None) -> 
 
 
 async def on_maas_error(_: Request, error: Exception) -> JSONResponse:
+    """Answer with the code, the message and the status of the error."""
     assert isinstance(error, MaasError)
     return error_response(error, headers_of(error))
 
@@ -114,12 +117,14 @@ async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
 
 
 async def on_connection_lost(_: Request, error: Exception) -> JSONResponse:
+    """Answer 503 with `Retry-After` while Postgres is unavailable."""
     log.warning("database_lost", cause=repr(error))
     lost = MaasError("database_unreachable", "Postgres does not answer at the moment; send the request again")
     return error_response(lost, {"Retry-After": "1"})
 
 
 async def on_read_only(_: Request, error: Exception) -> JSONResponse:
+    """Answer 503 with `Retry-After` while the database accepts no changes."""
     log.warning("database_read_only", cause=repr(error))
     return error_response(read_only(), headers_of(read_only()))
 
@@ -127,8 +132,6 @@ async def on_read_only(_: Request, error: Exception) -> JSONResponse:
 @cache
 def schema_fingerprint() -> str:
     """The hash of all files that a migrated database records; an argument of the query `is_migrated_to`."""
-    from shared.migrate import fingerprint  # its driver is slow to load, and this is called after an error only
-
     return fingerprint(SQL, sql_folders())
 
 
@@ -150,6 +153,7 @@ async def on_client_disconnect(_: Request, error: Exception) -> Response:
 
 
 async def on_bug(request: Request, error: Exception) -> JSONResponse:
+    """Answer 500 for an exception that nobody expected, and log it with its traceback."""
     log.error("request_crashed", path=request.url.path, exc_info=error)
     body = {"error": {"code": "internal", "message": "an internal error; the log has the details"}}
     return JSONResponse(body, 500, headers={"Connection": "close"})  # uvicorn closes it after an exception

@@ -20,7 +20,14 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "RetrySelection": {"error_code": "timeout", "from": "2026-11-26T00:00:00Z"},
     "NewConversation": {"user_id": EXAMPLE_USER, "assistant": "mentor", "mode": "ask"},
     "ConversationChange": {"title": "Alma in Lisbon"},
+    "NewLink": {"days": 7},
+    "SharedToken": {"token": "q7Zk2m0Hn3yXc9VbT1sR4w"},
     "ActionDecision": {"user_id": EXAMPLE_USER},
+    "ActionDecisions": {
+        "user_id": EXAMPLE_USER,
+        "decision": "approve",
+        "actions": [{"id": "9d1e6a2b-5c3f-4a7d-8b0e-1f2a3b4c5d6e", "fingerprint": "0123456789abcdef0123456789abcdef"}],
+    },
     "ActionEdit": {"user_id": EXAMPLE_USER, "arguments": {"to": "alma@example.org"}},
     "ButtonPress": {"user_id": EXAMPLE_USER, "button": "confirm"},
     "SearchQuery": {
@@ -52,6 +59,14 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "WebhookChange": {"enabled": True},
     "SecretRotation": {"hours": 24},
     "DeliveryReplay": {"delivery_id": EXAMPLE_USER},
+    "ScheduleRequest": {
+        "user_id": EXAMPLE_USER,
+        "query": "What is on my list for today?",
+        "cron": "30 8 * * 1-5",
+        "timezone": "Europe/Lisbon",
+    },
+    "RunReplay": {"stage": "final_responder", "model": "openai:gpt-4o"},
+    "ScheduleUpdate": {"paused": True},
     "NewToolCall": {
         "user_id": EXAMPLE_USER,
         "assistant": "mentor",
@@ -67,6 +82,18 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
         "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "I like tea."}]}],
         "trigger": "submit-message",
         "user": "ann@example.org",
+    },
+    "AgentInput": {
+        "threadId": "tea",
+        "runId": "run-1",
+        "messages": [{"id": "m1", "role": "user", "content": "I like tea."}],
+        "user": "ann@example.org",
+    },
+    "RpcRequest": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "SendMessage",
+        "params": {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "I like tea."}]}},
     },
     "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
     "FactDecision": {"user_id": EXAMPLE_USER, "verdict": "pinned"},

@@ -10,7 +10,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.authorize import principal_of, read_body
 from maas.http.request_input import (
     in_zone,
     read_cursor,
@@ -46,11 +46,11 @@ class Fact(Schema):
     true_from: date | None = Field(description="Since when it is true; null: since it was said.")
     true_until: date | None
     is_pinned: bool
-    origin: str = Field(description="Who found it: rule, model or person.")
+    origin: str = Field(description="Who found it: rule, model, person, or asked: an assistant asked for it.")
     origins: list[MemoryOrigin] = Field(description="What it was made from, if not from what the user said.")
     replaces: UUID | None = Field(description="The fact that it took the place of.")
     replaced_by: UUID | None
-    raw_log_ids: list[UUID] = Field(description="The messages that say it.")
+    raw_log_ids: list[UUID] = Field(description="The messages that say it; none if it was entered in the profile.")
     created_at: datetime
 
     @classmethod
@@ -121,7 +121,7 @@ async def post_decide(request: Request) -> Response:
 
 
 async def post_correct_fact(request: Request) -> Response:
-    """Say what is right instead of a fact; what was said stays readable."""
+    """Correct a fact; the messages that it came from stay readable."""
     fact_id = read_id(request, "fact")
     body = await read_body(request, FactCorrection)
     actor = principal_of(request).name
@@ -130,7 +130,7 @@ async def post_correct_fact(request: Request) -> Response:
 
 
 async def post_merge_names(request: Request) -> Response:
-    """Say that two names are one person or thing: facts about either are about both."""
+    """Merge two names of one person or thing: facts about either are about both."""
     user_id = read_id(request, "user")
     body = await read_body(request, NameMerge)
     merged = await facts.merge_names(app_state(request).db, user_id, body.name, body.same_as)

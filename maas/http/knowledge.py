@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from maas.http.admin import admin_of
 from maas.http.attachments import read_form
-from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.authorize import principal_of, read_body, read_user
 from maas.http.request_input import (
     read_cursor,
     read_id,
@@ -26,7 +26,7 @@ from maas.http.request_input import (
 from maas.http.schemas import MessageText, QueryText, RequestBody, Schema, json_response
 from maas.http.shares import MAX_SMALL_TEXT_BYTES
 from maas.http.state import app_state
-from maas.knowledge.documents import list_documents, read_document, remove
+from maas.knowledge.documents import list_documents, read_chunks, read_document, remove
 from maas.knowledge.ingestion import MAX_NAME_CHARS, add_document, new_track_id
 from maas.knowledge.readers import READERS
 from maas.knowledge.search import MIN_QUERY_CHARS, Mode, search_knowledge
@@ -84,6 +84,21 @@ class AddedDocument(DocumentState):
 class DocumentPage(Schema):
     results: list[DocumentState]
     next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class DocumentPiece(Schema):
+    """A piece of a document; a heading is repeated in every piece below it."""
+
+    number: int = Field(description="From 1.")
+    heading: str
+    page: int | None
+    position: int = Field(description="Of its first character in the text of the document.")
+    text: str
+
+
+class DocumentText(Schema):
+    results: list[DocumentPiece]
+    next: int | None = Field(description="Send it as `after` to get the next page.")
 
 
 class AnswerFromDocument(Schema):
@@ -180,6 +195,16 @@ async def get_document(request: Request) -> Response:
     return json_response(DocumentState(**asdict(document)))
 
 
+async def get_document_text(request: Request) -> Response:
+    """Return what a document says, piece by piece, in its order."""
+    limit = read_limit(request)
+    after: int = read_parameter(request, "after", _read_number, 0)
+    document_id = read_id(request, "document")
+    rows = await read_chunks(app_state(request).reads, read_user(request), document_id, after, limit)
+    pieces = [DocumentPiece(**row) for row in rows]
+    return json_response(DocumentText(results=pieces, next=pieces[-1].number if len(pieces) == limit else None))
+
+
 async def get_passages(request: Request) -> Response:
     """Find the passages that answer a query, in the documents of a user and in everybody's."""
     mode: Mode = read_parameter(request, "mode", _read_mode, "mix")
@@ -194,6 +219,12 @@ async def get_passages(request: Request) -> Response:
         )
     results = [FoundPassage.model_validate(one, from_attributes=True) for one in found.passages]
     return json_response(PassageList(results=results, total=found.total))
+
+
+def _read_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise ValueError("must be the number of a piece")
+    return int(text)
 
 
 def _read_limit(text: str) -> int:
@@ -233,7 +264,12 @@ async def _remove(request: Request, user_id: UUID | None, document_id: UUID) -> 
     forgotten = 0
     if is_forgetting and total:
         forgotten = (await forget_origin(db, user_id, [origin], principal_of(request).name))["answers"]
-    named = [AnswerFromDocument.model_validate(one) for one in answers] if user_id is not None else []
+    named = [
+        AnswerFromDocument(
+            request_id=one["request_id"], id=one["id"], created_at=one["created_at"], answer=one["answer"]
+        )
+        for one in (answers if user_id is not None else [])
+    ]
     return json_response(DocumentRemoved(answers=named, total=total, forgotten=forgotten))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.auth.authorize import principal_of, read_body, read_user, user_of
+from maas import queries
+from maas.http.authorize import principal_of, read_body, read_user, user_of
 from maas.http.memory_schemas import (
     ContextQuery,
     ContextResult,
@@ -21,11 +22,11 @@ from maas.http.memory_schemas import (
     MemoryPage,
     MemorySources,
     MemoryTotals,
-    MemoryVersion,
     NewMemories,
     NewMessage,
-    RawLog,
     SearchQuery,
+    to_log,
+    to_version,
 )
 from maas.http.request_input import (
     in_zone,
@@ -33,6 +34,7 @@ from maas.http.request_input import (
     read_id,
     read_limit,
     read_parameter,
+    time_reader,
     to_bool,
     to_level,
     write_cursor,
@@ -43,13 +45,15 @@ from maas.http.schemas import (
     json_response,
 )
 from maas.http.state import AppState, app_state
+from maas.memory.client_memories import ClientMemory, read_client_memories
 from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
 from maas.memory.facts import Fact, search_facts
+from maas.memory.filters import MAX_HITS, Filters, parse_filters
 from maas.memory.known_context import build_known_context
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage
-from maas.memory.search import Hit, gather_evidence, read_hits, role_of, search
+from maas.memory.search import Hit, gather_evidence, read_hits, search
 from maas.memory.summaries import (
     list_memories,
     read_history,
@@ -61,6 +65,7 @@ from maas.memory.summaries import (
 from maas.memory.transfer.import_ import remember
 from shared import tokens
 from shared.db import Database
+from shared.errors import MaasError
 
 MIN_HITS_OF_SUMMARY = 3
 
@@ -72,8 +77,30 @@ async def post_search(request: Request) -> Response:
     zone = state.settings.engine.zone
     as_of, since, until = (in_zone(zone, at) for at in (body.as_of, body.since, body.until))
     filters = SearchFilter(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
+    chosen = parse_filters(body.filters, time_reader(zone))
+    if chosen.user is not None:
+        raise MaasError("bad_parameter", "filters: user_id stands beside them, as a field of the request")
     async with state.shares.reads.hold(body.user_id):
-        return json_response(MemoryPage(results=await _find(state, body, filters), next=None))
+        found = await (_choose(state, body, filters, chosen) if chosen.conditions else _find(state, body, filters))
+    return json_response(MemoryPage(results=found, next=None))
+
+
+async def _choose(state: AppState, body: SearchQuery, within: SearchFilter, chosen: Filters) -> list[Memory]:
+    """Return facts and the user's messages that fit, best first, each message with its metadata."""
+    evidence = await gather_evidence(state.reads, body.user_id, body.query, within, state.query_embedder)
+    hits = await search(state.reads, body.user_id, body.query, limit=MAX_HITS, filters=within, evidence=evidence)
+    known = await read_client_memories(state.reads, body.user_id, [hit.id for hit in hits])
+    fitting = {one.asked: one.memory for one in known if chosen.fits(one.memory)}
+    facts = await search_facts(state.reads, body.user_id, body.query, within) if body.facts else []
+    results = [_from_fact(fact) for fact in facts if chosen.fits(_as_client_memory(fact))]
+    for hit in hits:
+        if (memory := fitting.get(hit.id)) is not None:
+            results.append(_from_hit(hit).model_copy(update={"metadata": memory.metadata}))
+    return results[: body.limit]
+
+
+def _as_client_memory(fact: Fact) -> ClientMemory:
+    return ClientMemory(fact.id, fact.last_said_at, fact.last_said_at, text=fact.statement)
 
 
 async def _find(state: AppState, body: SearchQuery, filters: SearchFilter) -> list[Memory]:
@@ -108,7 +135,13 @@ async def post_memories(request: Request) -> Response:
     body = await read_body(request, NewMemories)
     messages = body.turns or [NewMessage(role="user", content=body.memory or "", external_id=body.external_id)]
     rows = [
-        message.model_dump() | {"at": message.at or body.at, "conversation": body.conversation} for message in messages
+        message.model_dump()
+        | {
+            "at": message.at or body.at,
+            "conversation": body.conversation,
+            "client": None if body.metadata is None else {"metadata": body.metadata},
+        }
+        for message in messages
     ]
     run_id, log_ids = await remember(app_state(request).db, body.user_id, rows)
     return json_response(MemoriesAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}", raw_log_ids=log_ids), 202)
@@ -148,10 +181,7 @@ async def get_sources(request: Request) -> Response:
     """List the messages that a memory was made of."""
     memory = await _read_memory(request)
     rows = await read_sources(app_state(request).reads, memory)
-    results = [
-        RawLog(role=role_of(row["message_type"]), **{name: row[name] for name in RawLog.model_fields if name in row})
-        for row in rows
-    ]
+    results = [to_log(row) for row in rows]
     return json_response(MemorySources(results=results, gone=len(memory["raw_log_ids"]) - len(rows)))
 
 
@@ -159,11 +189,7 @@ async def get_history(request: Request) -> Response:
     """List the messages of a memory and every summary made of them, in the order in which they were made."""
     db = app_state(request).reads
     rows = await read_history(db, await read_memory(db, read_id(request, "memory")))
-    names = MemoryVersion.model_fields
-    results = [
-        MemoryVersion(made_into=row["superseded_by"], **{name: row[name] for name in names if name in row})
-        for row in rows
-    ]
+    results = [to_version(row) for row in rows]
     return json_response(MemoryHistory(results=results))
 
 
@@ -196,7 +222,7 @@ async def post_context(request: Request) -> Response:
     return json_response(result)
 
 
-async def _read_memory(request: Request) -> dict[str, Any]:
+async def _read_memory(request: Request) -> queries.MemoryRow:
     """Return the memory in the path; it must belong to the user in the query, if there is one."""
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
     return await read_memory(app_state(request).reads, read_id(request, "memory"), user_id)
@@ -255,6 +281,7 @@ def _from_hit(hit: Hit) -> Memory:
         corrected_by=hit.correction.corrected_by,
         corrects=hit.correction.corrects,
         origins=_origins_of(hit),
+        metadata=None,
     )
 
 
@@ -274,6 +301,7 @@ def _from_fact(fact: Fact) -> Memory:
         corrected_by=None,
         corrects=None,
         origins=_origins_of(fact),
+        metadata=None,
     )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, Strict, model_validator
 
+from maas import queries
 from maas.engine.states import Status
 from maas.http.schemas import (
+    MAX_METADATA_BYTES,
     Integer,
+    JsonObject,
+    MemoryMetadata,
     MemoryOrigin,
     MessageText,
     Name,
@@ -24,6 +28,7 @@ from maas.http.schemas import (
     Timestamp,
     only_field,
 )
+from maas.memory.search import role_of
 
 
 class SearchQuery(RequestBody):
@@ -42,6 +47,11 @@ class SearchQuery(RequestBody):
         None, alias="to", description="Only messages before this time; without an offset, in MAAS_TIMEZONE."
     )
     as_of: Timestamp | None = Field(None, description="Only what was known at this time.")
+    filters: JsonObject | None = Field(
+        None,
+        description="AND, OR, NOT over metadata, times, categories and words, as of mem0. They choose among the "
+        "messages of the user that are among the 200 best hits, and the results have their metadata.",
+    )
     limit: Integer = Field(10, ge=1, le=50)
     summaries: Annotated[bool, Strict()] = Field(
         False, description="Return one summary instead of its messages when three or more of them are found."
@@ -81,6 +91,9 @@ class NewMemories(RequestBody):
     conversation: Name | None = None
     at: OccurredAt | None = Field(None, description="When it was said; by default now.")
     external_id: Name | None = Field(None, description="The id of `memory`; the same id again is the same memory.")
+    metadata: MemoryMetadata | None = Field(
+        None, description=f"Of all messages, to filter by; at most {MAX_METADATA_BYTES} bytes of JSON."
+    )
 
     @model_validator(mode="after")
     def _has_either_memory_or_turns(self) -> Self:
@@ -114,6 +127,7 @@ class Memory(Schema):
     corrected_by: UUID | None = Field(None, description="The memory that corrects this one.")
     corrects: UUID | None = Field(None, description="The memory that this one corrects.")
     origins: list[MemoryOrigin] = Field([], description="What it was made from, if not from what the user said.")
+    metadata: dict[str, Any] | None = Field(None, description="What it was added with, in a search with filters.")
 
 
 class MemoryPage(Schema):
@@ -139,6 +153,20 @@ class MemoryVersion(Schema):
     superseded_at: datetime | None
 
 
+def to_version(row: queries.HistoryRow) -> MemoryVersion:
+    """Return a message or a summary of a memory's history as the API shows it."""
+    return MemoryVersion(
+        id=row["id"],
+        kind=cast(Literal["turn", "summary"], row["kind"]),
+        memory=row["memory"],
+        speaker=row["speaker"],
+        occurred_at=row["occurred_at"],
+        created_at=row["created_at"],
+        made_into=row["superseded_by"],
+        superseded_at=row["superseded_at"],
+    )
+
+
 class MemoryHistory(Schema):
     results: list[MemoryVersion] = Field(description="The messages, then the summaries, those of days before weeks.")
 
@@ -155,6 +183,21 @@ class RawLog(Schema):
     external_id: str | None
     occurred_at: datetime
     origins: list[MemoryOrigin] = Field([], description="What it was made from, if not from what the user said.")
+
+
+def to_log(row: queries.SourcesRow) -> RawLog:
+    """Return a stored message as the API shows it."""
+    return RawLog(
+        id=row["id"],
+        run_id=row["run_id"],
+        role=role_of(row["message_type"]),
+        speaker=row["speaker"],
+        content=row["content"],
+        conversation=row["conversation"],
+        external_id=row["external_id"],
+        occurred_at=row["occurred_at"],
+        origins=row["origins"],
+    )
 
 
 class MemorySources(Schema):
@@ -181,11 +224,13 @@ class DoubtfulAnswer(Schema):
     answer: str | None = Field(description="The beginning of the answer.")
 
 
-class ForgetResult(Schema):
-    id: UUID
+class Forgotten(Schema):
+    """What was deleted, or with `preview` would be."""
+
     logs: int = Field(description="Deleted messages, answers included.")
     answers: int = Field(description="Deleted answers that were based on the memory.")
     records: int = Field(description="Deleted summaries of all levels.")
+    facts: int = Field(description="Deleted facts, which rested on these messages alone.")
     reopened: int = Field(description="Summaries that are valid again because their successor was deleted.")
     repeating: list[RepeatingAnswer] = Field(description="At most 100 of these answers, newest first.")
     doubtful: list[DoubtfulAnswer] = Field(
@@ -193,6 +238,10 @@ class ForgetResult(Schema):
         "the same request with doubtful=true deletes them."
     )
     doubtful_runs: int = Field(description="The number of all such answers.")
+
+
+class ForgetResult(Forgotten):
+    id: UUID
 
 
 class ContextResult(Schema):

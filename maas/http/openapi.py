@@ -30,6 +30,8 @@ from maas.runs.user_events import USER_CURSOR_PATTERN
 TAGS = {
     "runs": "Requests and their answers. A request is one row, which is answered in the background.",
     "conversations": "Dialogues of a user. A message in a dialogue is a run that names it.",
+    "links": "Links by which anybody may read a conversation.",
+    "shared": "What anybody may read by such a link.",
     "attachments": "Images of a user.",
     "actions": "Tool calls that wait for the decision of their user.",
     "assistants": "The assistants that requests may name.",
@@ -40,12 +42,15 @@ TAGS = {
     "knowledge": "Documents of a user, and what is found in them.",
     "context": "Evidence for clients that call their own model.",
     "webhooks": "Where events of a user are sent, and what came of each.",
+    "schedules": "Requests of a user that are sent by the clock.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
     "chat": "OpenAI's Chat Completions API, with memory.",
     "responses": "OpenAI's Responses API, with memory.",
     "embeddings": "OpenAI's embeddings.",
     "messages": "Anthropic's Messages API to pass-through models, with memory.",
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
+    "a2a": "Assistants as agents of A2A 1.0 (MAAS_A2A), with memory.",
+    "ag-ui": "Assistants as agents of AG-UI 1.0, with memory.",
     "mem0": "The API of mem0's SDKs: their base URL is /mem0.",
     "models": "The assistants, as models of OpenAI's API.",
     "admin": "What administrators of all users see and change.",
@@ -69,6 +74,7 @@ ERROR_DESCRIPTIONS = {
 }
 CODES_WITHOUT_STATUS = ("internal", "http_error")
 UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
+ASSISTANT_SCHEMA = {"type": "string", "format": "assistant"}
 RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
 REQUEST_ID = {
     "X-Request-Id": {
@@ -111,6 +117,14 @@ IGNORE = {
 REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_run": (IDEMPOTENCY_KEY,),
     "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER, IGNORE),
+    "post_a2a": (
+        {
+            "name": "A2A-Version",
+            "example": "1.0",
+            "schema": TEXT_SCHEMA,
+            "description": "1.0; without it the call is one of 0.3, which is refused.",
+        },
+    ),
     "get_events": (
         {
             "name": "Last-Event-ID",
@@ -238,7 +252,7 @@ def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
             "name": name,
             "in": "path",
             "required": True,
-            "schema": UUID_SCHEMA if name == "id" else TEXT_SCHEMA,
+            "schema": UUID_SCHEMA if name == "id" else ASSISTANT_SCHEMA if name == "model" else TEXT_SCHEMA,
             "description": f"The id of the {route.resource}." if name == "id" else PATH_PARAMETERS[name],
         }
         for name in re.findall(r"\{(\w+)\}", route.path)

@@ -64,6 +64,18 @@ UI_EVENT = {
         "data": {"type": "string", "description": "A part of the AI SDK's UI message stream, version 1, or [DONE]."}
     },
 }
+AG_UI_EVENT = {
+    "description": "One event. A comment is sent after 15 s of silence.",
+    "type": "object",
+    "required": ["data"],
+    "properties": {"data": {"type": "string", "description": "An event of AG-UI 1.0 as JSON."}},
+}
+A2A_EVENT = {
+    "description": "One event. A comment is sent after 15 s of silence.",
+    "type": "object",
+    "required": ["data"],
+    "properties": {"data": {"type": "string", "description": "A response whose result is a StreamResponse of A2A."}},
+}
 OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_events", EVENT_STREAM): RUN_EVENT,
     ("get_user_events", EVENT_STREAM): USER_EVENT,
@@ -71,5 +83,8 @@ OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("post_response", EVENT_STREAM): RESPONSE_EVENT,
     ("post_ui_chat", EVENT_STREAM): UI_EVENT,
     ("get_ui_stream", EVENT_STREAM): UI_EVENT,
+    ("post_ag_ui", EVENT_STREAM): AG_UI_EVENT,
+    ("post_a2a", EVENT_STREAM): A2A_EVENT,
+    ("get_export", "application/aimem-bundle+json"): {"type": "object"},
     ("openapi", "application/json"): {"type": "object"},
 }

@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from maas import queries
 from maas.engine.metrics import BUCKETS, LABELS
-from maas.http.auth.authorize import principal_of
+from maas.http.authorize import principal_of
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
 from maas.plugins import load_parts
@@ -50,7 +50,10 @@ COUNTERS = {
     "answers": "Answers by assistant; length: within or over the words that it should keep to, or unlimited",
     "answer_words": "Words of answers by assistant",
     "variant_answers": "Answers of assistants that have variants, by variant and outcome",
+    "webhook_deliveries": "Attempts to send an event; outcome: delivered, retried (later), or failed (given up)",
 }
+WEBHOOK_STATES = ("enabled", "asked", "gone", "failing", "queue_full")
+MAX_COUNTED_EVENTS = 100_000  # that wait for webhooks
 SWAGGER_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true, validatorUrl: null})'
 SWAGGER_PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>MaaS</title>
@@ -116,6 +119,7 @@ async def docs(_: Request) -> Response:
 
 
 async def home(request: Request) -> Response:
+    """Redirect to the web interface, or to the API reference where that is off."""
     return RedirectResponse("/ui/" if app_state(request).settings.page.ui else "/docs")
 
 
@@ -147,8 +151,11 @@ async def _read_collectors(db: Database) -> list[Collector]:
             assert stock is not None
             engine = EngineMetrics(await db.row(queries.queue), await db.rows(queries.metrics))
             database = DatabaseGauges(stock, await db.rows(queries.fills), await db.row(queries.embedding_backlog))
+            webhooks = WebhookGauges(
+                await db.row(queries.webhook_backlog, MAX_COUNTED_EVENTS), await db.rows(queries.webhook_states)
+            )
             of_plugins = [one for read in load_parts("metrics") for one in await read(db)]
-            return [engine, database, *of_plugins]
+            return [engine, database, webhooks, *of_plugins]
     except CONNECTION_LOST as error:
         log.warning("metrics_database_unavailable", cause=repr(error))
         return [EngineMetrics(None, ())]
@@ -167,6 +174,7 @@ class EngineMetrics(Collector):
             self._cells[cell["name"]].append(cell)
 
     def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of the orchestrators, as they were read last."""
         yield GaugeMetricFamily("maas_database_up", "Whether Postgres answered", int(self._queue is not None))
         if self._queue is None:
             return
@@ -241,6 +249,7 @@ class DatabaseGauges(Collector):
         self._backlog = backlog
 
     def collect(self) -> Iterator[Metric]:
+        """Yield the gauges of the database, as they were read last."""
         rows = GaugeMetricFamily(
             "maas_memory_rows", "Messages (turn) and summaries (record), as Postgres estimates them", labels=("kind",)
         )
@@ -268,6 +277,25 @@ class DatabaseGauges(Collector):
         yield from (embedded, refused, waiting, tokens)
 
 
+class WebhookGauges(Collector):
+    """The events that wait for enabled webhooks, and all webhooks by state; equal in every server process."""
+
+    def __init__(self, backlog: Mapping[str, Any] | None, states: Sequence[Mapping[str, Any]]) -> None:
+        self._backlog = backlog or {"waiting": 0, "oldest_seconds": 0.0}
+        self._states = dict.fromkeys(WEBHOOK_STATES, 0) | {one["state"]: one["webhooks"] for one in states}
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield how many webhooks are enabled, or disabled for which cause, as read last."""
+        waiting = f"Events that wait for enabled webhooks; counted up to {MAX_COUNTED_EVENTS:,}"
+        yield GaugeMetricFamily("maas_webhook_events_waiting", waiting, self._backlog["waiting"])
+        oldest = "Age of the oldest of these events; 0 when none waits"
+        yield GaugeMetricFamily("maas_webhook_oldest_seconds", oldest, self._backlog["oldest_seconds"])
+        webhooks = GaugeMetricFamily("maas_webhooks", "Webhooks, enabled or by why they are not", labels=("state",))
+        for state, count in self._states.items():
+            webhooks.add_metric((state,), count)
+        yield webhooks
+
+
 class ShareMetrics(Collector):
     """The places of each share of this process: how many there are, are used, waited for, and were refused."""
 
@@ -275,6 +303,7 @@ class ShareMetrics(Collector):
         self._shares = shares
 
     def collect(self) -> Iterator[Metric]:
+        """Yield the use of each share of this process."""
         labels = ("share",)
         places = GaugeMetricFamily("maas_share_places", "Slots of a share in this process", labels=labels)
         used = GaugeMetricFamily("maas_share_used", "Slots in use", labels=labels)
@@ -296,6 +325,7 @@ class ProcessGauges(Collector):
         self._watcher = watcher
 
     def collect(self) -> Iterator[Metric]:
+        """Yield the version, connections and followed runs of this process."""
         info = GaugeMetricFamily("maas_info", "The version of MaaS", labels=("version",))
         info.add_metric((version("maas"),), 1)
         yield info

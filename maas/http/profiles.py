@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas import queries
-from maas.http.auth.authorize import read_body
+from maas.http.authorize import read_body
 from maas.http.request_input import read_id
 from maas.http.schemas import QueryText, RequestBody, Schema, json_response
 from maas.http.state import app_state
@@ -82,7 +82,7 @@ async def get_profile(request: Request) -> Response:
     """Return the profile of a user."""
     row = await app_state(request).reads.row(queries.user_profile, read_id(request, "user"))
     empty = Profile(name=None, position=None, department=None, language=None, timezone=None)
-    return json_response(Profile(**cast(dict[str, Any], row)) if row is not None else empty)
+    return json_response(Profile(**row) if row is not None else empty)
 
 
 async def put_profile(request: Request) -> Response:

@@ -25,7 +25,7 @@ async def get_protected_resource(request: Request) -> Response:
     """Return who issues tokens for /mcp. 404 where nobody but this server does."""
     issuer = issuer_of(app_state(request).settings)
     if issuer is None:
-        raise MaasError("not_found", "no authorization server is named: that takes MAAS_AUTH=jwt and MAAS_JWT_ISSUER")
+        raise MaasError("not_found", "no authorization server is configured: set MAAS_AUTH=jwt and MAAS_JWT_ISSUER")
     return json_response(ProtectedResource(resource=f"{request.base_url}mcp", authorization_servers=[issuer]))
 
 

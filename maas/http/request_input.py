@@ -6,7 +6,7 @@ Everything that is wrong raises one MaasError that names the parameter or field.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
@@ -103,6 +103,16 @@ def in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
     return at.replace(tzinfo=zone) if at and not at.tzinfo else at
 
 
+def time_reader(zone: tzinfo) -> Callable[[str], datetime]:
+    """Return what converts a time in ISO 8601; one without an offset is of `zone`. It raises ValueError."""
+
+    def read(text: str) -> datetime:
+        at = to_time(text)
+        return at if at.tzinfo else at.replace(tzinfo=zone)
+
+    return read
+
+
 def to_storable_text(text: str) -> str:
     """Check a name to filter by: 1 to MAX_SEARCH_CHARS characters. Raises ValueError."""
     if not is_storable(text) or not 1 <= len(text) <= MAX_SEARCH_CHARS:
@@ -133,11 +143,12 @@ def read_limit(request: Request) -> int:
 
 def read_cursor(request: Request, name: str = "before") -> tuple[datetime, UUID] | None:
     """Return the time and id that `write_cursor` wrote into a parameter. Raises MaasError('bad_parameter')."""
-    cursor: tuple[datetime, UUID] | None = read_parameter(request, name, _to_cursor)
+    cursor: tuple[datetime, UUID] | None = read_parameter(request, name, to_cursor)
     return cursor
 
 
-def _to_cursor(text: str) -> tuple[datetime, UUID]:
+def to_cursor(text: str) -> tuple[datetime, UUID]:
+    """Convert what `write_cursor` wrote. Raises ValueError."""
     if not re.fullmatch(CURSOR_PATTERN, text):
         raise ValueError("must be `next` of the previous page, unchanged")
     microseconds, _, last_id = text.partition("_")

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.http.auth import Scope
-from maas.http.auth.authorize import Resource
+from maas.http.authorize import Resource
 
 Handler = Callable[[Request], Awaitable[Response]]
 Parameters = dict[str, tuple[dict[str, Any], str]]  # name -> JSON schema, description
@@ -26,6 +26,8 @@ RESOURCES: dict[str, Resource] = {
     "knowledge": "document",
     "responses": "response",
     "webhooks": "webhook",
+    "schedules": "schedule",
+    "links": "link",
 }
 
 

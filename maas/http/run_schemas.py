@@ -14,6 +14,7 @@ from maas.http.schemas import (
     AssistantName,
     Attributes,
     JsonObject,
+    MessageText,
     Phrase,
     QueryText,
     RequestBody,
@@ -24,6 +25,7 @@ from maas.http.schemas import (
     Timestamp,
 )
 from maas.memory.health import MemoryState
+from maas.runs.again import TrialStage
 
 
 class NewRun(RequestBody):
@@ -38,15 +40,37 @@ class NewRun(RequestBody):
     attachment_ids: list[UUID] = Field([], max_length=10, description="Images that belong to the query.")
     priority: PriorityWord = Field(
         "normal",
-        description="Which users are answered first where there is more to do than places; a key or token that is "
-        "bound to users may not take high. Requests of one user stay in their order.",
+        description="Which users are answered first when more requests wait than can run at once; a key or token "
+        "that is bound to users may not take high. Requests of one user stay in their order.",
     )
     run_at: Timestamp | None = Field(
         None, description="It does not start before; without an offset, in MAAS_TIMEZONE. Later requests go first."
     )
     attributes: Attributes | None = Field(None, description="What lists of runs can be filtered by.")
+    is_remembered: StrictBool = Field(
+        True,
+        description="False: it is answered and logged, but never recalled or summarized. A conversation that it opens "
+        "is temporary, so that none of its requests is.",
+    )
     marks: StrictBool | None = Field(
         None, description="Whether the answer cites memories by [numbers]; by default as MAAS_MARKS says."
+    )
+    replaces: UUID | None = Field(
+        None,
+        description="The finished run of the last question of this conversation, which this one asks again, edited or "
+        "not. Once it is answered, the earlier question and its answer leave the conversation and memory.",
+    )
+
+
+class RunReplay(RequestBody):
+    """What is tried; null: as it is today."""
+
+    stage: TrialStage = Field("final_responder", description="From which stage on the run is answered again.")
+    model: Annotated[StorableText, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="`provider:model` for this stage, without a fallback."
+    )
+    prompt: Annotated[MessageText, Field(max_length=100_000)] | None = Field(
+        None, description="The prompt of this stage; that of the analyzer cannot be tried."
     )
 
 
@@ -71,6 +95,20 @@ class ExecutedAction(Schema):
     id: UUID
     tool: str
     title: Phrase | str | None = Field(description="As of an action.")
+
+
+class Searched(Schema):
+    """What the search of memory for an answer came to."""
+
+    messages: int = Field(description="How many messages were looked through.")
+    confidence: float | None = Field(
+        ge=0,
+        le=1,
+        description="How likely one of them, or a fact, answers it; null: nothing was asked of memory.",
+    )
+    found: Literal["yes", "perhaps", "no"] | None = Field(
+        description="What the confidence says, from 0.5 and 0.25 on; yes where the answer cites memory."
+    )
 
 
 class RunState(Schema):
@@ -100,6 +138,7 @@ class RunState(Schema):
     memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")
     sources: list[Source] = Field(description="The memories that were used as evidence for the answer.")
     used: list[UUID] = Field(description="The sources that the answer cites.")
+    searched: Searched | None = Field(description="What memory was searched for; null: it was not, or that failed.")
     buttons: list[Button] = Field(description="Buttons that the user may press now.")
     attachments: list[UUID] = Field(description="Images that were generated for the answer.")
     steps: list[TaskStepState] = Field(description="The steps of a task.")
@@ -109,6 +148,9 @@ class RunState(Schema):
     priority: PriorityWord
     run_at: datetime | None
     attributes: dict[str, Any]
+    replaced: list[UUID] = Field(
+        description="The runs that it took the place of, oldest first: earlier versions of its question and answer."
+    )
     is_paused: bool = Field(description="It waits for the end of a pause of its assistant, its key or its user.")
     action: ExecutedAction | None = Field(description="What `query` stands for, if the run executes an action.")
 
@@ -133,6 +175,7 @@ class RunSummary(Schema):
     priority: PriorityWord
     run_at: datetime | None
     attributes: dict[str, Any]
+    replaces: UUID | None = Field(description="The run whose question it asks again.")
     action: ExecutedAction | None = Field(description="What `query` stands for, if the run executes an action.")
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Literal, cast
 from uuid import UUID
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas import queries
 from maas.conversations.actions import press_button
-from maas.engine.states import Priority, RunKind, Status
-from maas.http.auth.authorize import hold_stream, principal_of, read_body, read_user
+from maas.engine.states import ArchiveStatus, Priority, RunKind, Status
+from maas.http.authorize import hold_stream, principal_of, read_body, read_user
 from maas.http.request_input import (
     in_zone,
     read_cursor,
@@ -36,8 +36,10 @@ from maas.http.run_schemas import (
     ExecutedAction,
     NewRun,
     RunPage,
+    RunReplay,
     RunState,
     RunSummary,
+    Searched,
 )
 from maas.http.schemas import (
     Attributes,
@@ -47,26 +49,17 @@ from maas.http.schemas import (
 )
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
 from maas.http.state import app_state
+from maas.memory.health import MemoryState
+from maas.runs.again import Trial, check_replaced, insert_trial, same_request
 from maas.runs.event_stream import Cursor
 from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, retry_run
 from shared.db import Database
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 
 MAX_WAIT_S = 60.0
 MAX_ATTRIBUTES_CHARS = 2000  # of a filter
 _ATTRIBUTES: TypeAdapter[dict[str, Any]] = TypeAdapter(Attributes)
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
-TIMINGS = (
-    "created_at",
-    "analyzing_at",
-    "analyzed_at",
-    "assembling_at",
-    "ready_at",
-    "responding_at",
-    "completed_at",
-    "failed_at",
-    "archived_at",
-)
 
 
 async def post_run(request: Request) -> Response:
@@ -76,6 +69,8 @@ async def post_run(request: Request) -> Response:
     state, principal = app_state(request), principal_of(request)
     if body.priority == "high" and principal.is_bound:
         raise MaasError("forbidden", "priority: your key or token is bound to users and may take normal or low")
+    if body.replaces is not None:
+        await check_replaced(state.db, body.user_id, body.replaces, body.conversation_id, principal.name, key)
     run_id = await state.submissions.submit(
         Submission(
             user_id=body.user_id,
@@ -91,6 +86,8 @@ async def post_run(request: Request) -> Response:
             priority=Priority.of(body.priority),
             run_at=in_zone(state.settings.engine.zone, body.run_at),
             attributes=body.attributes or None,
+            is_remembered=body.is_remembered,
+            replaces=body.replaces,
         )
     )
     bind_contextvars(run_id=run_id)  # for the log line of this request
@@ -114,7 +111,7 @@ async def get_run(request: Request) -> Response:
 
 async def read_states(db: Database, run_ids: Sequence[UUID]) -> list[RunState]:
     """Return what a client sees of these runs, those that are there."""
-    rows: list[dict[str, Any]] = [dict(row) for row in await db.rows(queries.run_states, list(run_ids))]
+    rows = await db.rows(queries.run_states, list(run_ids))
     actions = await _executed_actions(db, rows)
     return [_to_state(row, actions.get(row["id"])) for row in rows]
 
@@ -175,7 +172,25 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
         RunSummary(
             request_id=row["id"],
             action=actions.get(row["id"]),
-            **{name: row[name] for name in RunSummary.model_fields if name in row} | _queue_fields(row),
+            user_id=row["user_id"],
+            query=row["query"],
+            replaces=row["replaces"],
+            answer=row["answer"],
+            assistant=row["assistant"],
+            conversation_id=row["conversation_id"],
+            kind=row["kind"],
+            source=row["source"],
+            status=Status(row["status"]),
+            archive_status=ArchiveStatus(row["archive_status"]),
+            error_code=row["error_code"],
+            error_message=row["error_message"],
+            limited=cast(Literal["budget", "stopped"] | None, row["limited"]),
+            memory=cast(MemoryState, row["memory"]),
+            created_at=row["created_at"],
+            completed_at=row["completed_at"],
+            priority=Priority(row["priority"]).word,
+            run_at=row["run_at"],
+            attributes=row["attributes"] or {},
         )
         for row in rows
     ]
@@ -194,6 +209,30 @@ async def post_retry(request: Request) -> Response:
     run_id = read_id(request, "run")
     await retry_run(app_state(request).db, run_id, principal_of(request).name)
     return json_response(RunAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
+
+
+async def post_run_again(request: Request) -> Response:
+    """Send the request of a finished run once more, as a new run, which is remembered as any other."""
+    run_id, state = read_id(request, "run"), app_state(request)
+    submission = await same_request(state.db, run_id, principal_of(request).name, read_idempotency_key(request))
+    new_id = await state.submissions.submit(submission)
+    bind_contextvars(run_id=new_id)  # for the log line of this request
+    return json_response(RunAccepted(request_id=new_id, poll_url=f"/v1/runs/{new_id}"), 202)
+
+
+async def post_run_replay(request: Request) -> Response:
+    """Answer a finished run again from a stage on, with what was recorded before it.
+
+    The replay is a run of its own (`kind` trial): without tools, neither logged, remembered nor shown to the user. Its
+    model calls are recorded with their price and do not count towards the user's budget.
+    """
+    run_id = read_id(request, "run")
+    body = await read_body(request, RunReplay)
+    if body.prompt is not None and body.stage == "analyzer":
+        raise MaasError("invalid_request", "prompt: takes the stage assembler or final_responder")
+    trial = Trial(stage=body.stage, text=body.prompt, model=body.model)
+    trial_id = await insert_trial(app_state(request).db, run_id, trial, principal_of(request).name)
+    return json_response(RunAccepted(request_id=trial_id, poll_url=f"/v1/runs/{trial_id}"), 202)
 
 
 async def post_press(request: Request) -> Response:
@@ -230,7 +269,9 @@ def _read_event_cursor(request: Request) -> Cursor:
     return cursor
 
 
-async def _executed_actions(db: Database, runs: list[dict[str, Any]]) -> dict[UUID, ExecutedAction]:
+async def _executed_actions(
+    db: Database, runs: Sequence[queries.RunStatesRow | queries.ListRunsRow]
+) -> dict[UUID, ExecutedAction]:
     """The actions that these runs execute, by run."""
     executing = [row["id"] for row in runs if row["kind"] == RunKind.ACTION]
     rows = await db.rows(queries.executed_actions, executing) if executing else []
@@ -240,50 +281,55 @@ async def _executed_actions(db: Database, runs: list[dict[str, Any]]) -> dict[UU
 def _to_attributes(text: str) -> dict[str, Any]:
     if len(text) > MAX_ATTRIBUTES_CHARS:
         raise ValueError(f"must have at most {MAX_ATTRIBUTES_CHARS} characters")
-    return _ATTRIBUTES.validate_json(text)
+    try:
+        return _ATTRIBUTES.validate_json(text)
+    except ValidationError as error:
+        problem = problems_of(error)[0]
+        raise ValueError(": ".join([*(repr(one)[:80] for one in problem.path[:1]), problem.message])) from error
 
 
-def _queue_fields(row: dict[str, Any]) -> dict[str, Any]:
-    """What the sender of a run has said about its place in the queue, and its attributes."""
-    return {
-        "priority": Priority(row["priority"]).word,
-        "run_at": row["run_at"],
-        "attributes": row["attributes"] or {},
-    }
-
-
-def _to_state(row: dict[str, Any], action: ExecutedAction | None) -> RunState:
+def _to_state(row: queries.RunStatesRow, action: ExecutedAction | None) -> RunState:
+    used = [one["id"] for one in row["sources"] or [] if one.get("used")]
     return RunState(
         request_id=row["id"],
         action=action,
         query=row["user_query"],
-        timings={name: row[name] for name in TIMINGS},
+        timings={
+            "created_at": row["created_at"],
+            "analyzing_at": row["analyzing_at"],
+            "analyzed_at": row["analyzed_at"],
+            "assembling_at": row["assembling_at"],
+            "ready_at": row["ready_at"],
+            "responding_at": row["responding_at"],
+            "completed_at": row["completed_at"],
+            "failed_at": row["failed_at"],
+            "archived_at": row["archived_at"],
+        },
         retries=row["try"] - 1,
         sources=[to_source(one) for one in row["sources"] or []],
-        used=[one["id"] for one in row["sources"] or [] if one.get("used")],
+        used=used,
+        searched=Searched(**row["searched"] | ({"found": "yes"} if used else {})) if row["searched"] else None,
+        replaced=row["replaced"] or [],
         buttons=row["buttons"] or [],
         attachments=row["drawn"] or [],
         steps=row["steps"] or [],
-        **_queue_fields(row),
-        **{
-            name: row[name]
-            for name in (
-                "user_id",
-                "assistant",
-                "conversation_id",
-                "kind",
-                "status",
-                "archive_status",
-                "final_answer",
-                "error_code",
-                "error_message",
-                "degraded",
-                "limited",
-                "memory",
-                "memory_reasons",
-                "attempt",
-                "attachment_ids",
-                "is_paused",
-            )
-        },
+        priority=Priority(row["priority"]).word,
+        run_at=row["run_at"],
+        attributes=row["attributes"] or {},
+        user_id=row["user_id"],
+        assistant=row["assistant"],
+        conversation_id=row["conversation_id"],
+        kind=row["kind"],
+        status=Status(row["status"]),
+        archive_status=ArchiveStatus(row["archive_status"]),
+        final_answer=row["final_answer"],
+        error_code=row["error_code"],
+        error_message=row["error_message"],
+        degraded=row["degraded"],
+        limited=row["limited"],
+        memory=cast(MemoryState, row["memory"]),
+        memory_reasons=row["memory_reasons"],
+        attempt=row["attempt"],
+        attachment_ids=row["attachment_ids"],
+        is_paused=row["is_paused"],
     )

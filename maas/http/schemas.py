@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import datetime
 from itertools import pairwise
@@ -17,6 +18,8 @@ from shared.text import is_blank
 
 MAX_QUERY_BYTES = 64 * 1024
 MAX_MESSAGE_BYTES = 256 * 1024
+MAX_METADATA_BYTES = 4096
+MAX_METADATA_LEVELS = 20
 JSON_VALUE_REF = "#/components/schemas/Json"  # openapi.py adds this component
 
 # Code points that show nothing (shared.text.is_blank), as first and last of each range.
@@ -109,6 +112,14 @@ def _check_json_object(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    if is_too_deep(value, MAX_METADATA_LEVELS):
+        raise ValueError(f"must not be nested deeper than {MAX_METADATA_LEVELS} levels")
+    if len(json.dumps(value, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
+        raise ValueError(f"must not exceed {MAX_METADATA_BYTES} bytes of JSON")
+    return value
+
+
 def _check_timestamp(at: datetime) -> datetime:
     checked = to_utc(at)
     return checked if at.tzinfo else at  # the handler interprets a time without an offset in MAAS_TIMEZONE
@@ -151,6 +162,7 @@ Attributes = Annotated[
     dict[Annotated[StorableText, Field(min_length=1, max_length=64)], AttributeValue], Field(max_length=16)
 ]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_check_json_object), WithJsonSchema(_JSON_OBJECT_SCHEMA)]
+MemoryMetadata = Annotated[JsonObject, AfterValidator(_check_metadata)]
 NUMBER = BeforeValidator(_require_number)  # behind bounds in an Annotated, so that the JSON schema has them
 Integer = Annotated[int, NUMBER]
 
@@ -195,7 +207,7 @@ def to_source(row: dict[str, Any]) -> Source:
     return Source(**{name: row[name] for name in Source.model_fields if name in row})
 
 
-StepStatus = Literal["pending", "running", "done", "failed", "in_doubt", "skipped"]
+StepStatus = Literal["pending", "running", "waiting", "done", "failed", "in_doubt", "skipped"]
 
 
 class TaskStepState(Schema):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -19,8 +19,8 @@ from maas.http.auth.access_audit import AccessAudit
 from maas.http.shares import Shares
 from maas.passthrough.calls import ProviderCalls
 from maas.passthrough.models import PassthroughModels
-from maas.runs.event_stream import EventStream
-from maas.runs.run_watcher import RunWatcher
+from maas.runs.event_stream import Cursor, Event, EventStream, Page
+from maas.runs.run_watcher import KEEP_ALIVE_S, RunWatcher, watch
 from maas.runs.submit import Submitter
 from maas.runs.user_events import UserEventStream
 from maas.settings import Settings
@@ -105,6 +105,7 @@ class SentAnswers:
         self._runs: dict[UUID, None] = {}
 
     def add(self, run_id: UUID) -> None:
+        """Remember a run; beyond MAX_SENT_ANSWERS the oldest one is dropped."""
         self._runs[run_id] = None
         if len(self._runs) > MAX_SENT_ANSWERS:
             del self._runs[next(iter(self._runs))]
@@ -140,6 +141,13 @@ class AppState:
     query_embedder: QueryEmbedder | None = None
     sent_answers: SentAnswers = field(default_factory=SentAnswers)
     sign_in: SignIn | None = None
+
+    def follow_run(
+        self, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S
+    ) -> aclosing[AsyncGenerator[Sequence[Event], None]]:
+        """Return the events of a run from its first one on, as `watch` yields them, to be used with `async with`."""
+        first = Page(Cursor(), ())
+        return aclosing(watch(self.event_stream, self.run_watcher, run_id, first, keep_alive_s))
 
 
 def app_state(request: Request) -> AppState:

@@ -5,7 +5,7 @@ An orchestrator executes each call as a run of kind `action`, under the approval
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.conversations import Mode
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.authorize import principal_of, read_body
 from maas.http.request_input import read_idempotency_key, read_parameter
 from maas.http.schemas import AssistantName, JsonObject, Name, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
@@ -30,7 +30,7 @@ class NewToolCall(RequestBody):
     arguments: JsonObject = Field(default_factory=dict)
     mode: Mode | None = Field(None, description="By default the assistant's own mode.")
     account: Name | None = Field(None, description="The account that the tool works on; by default the user's own.")
-    source: Literal["http", "mcp"] = Field("http", description="What the call is said to come from.")
+    source: Literal["http", "mcp"] = Field("http", description="What the caller names as the source of the call.")
 
 
 class ToolDescription(Schema):
@@ -58,7 +58,21 @@ async def get_tools(request: Request) -> Response:
     if assistant is None:
         raise MaasError("bad_parameter", "assistant: is required")
     rows = await list_assistant_tools(app_state(request).reads, assistant)
-    return json_response(ToolList(results=[ToolDescription(**row) for row in rows]))
+    return json_response(
+        ToolList(
+            results=[
+                ToolDescription(
+                    name=row["name"],
+                    domain=row["domain"],
+                    effect=cast(Literal["read", "write", "dangerous"], row["effect"]),
+                    description=row["description"],
+                    parameters=row["parameters"],
+                    is_idempotent=row["is_idempotent"],
+                )
+                for row in rows
+            ]
+        )
+    )
 
 
 async def post_tool_call(request: Request) -> Response:

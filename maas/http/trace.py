@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from maas import queries
 from maas.engine.states import ArchiveStatus, Status
-from maas.http.auth.authorize import principal_of
+from maas.http.authorize import principal_of
 from maas.http.request_input import read_id
 from maas.http.schemas import Schema, StepStatus, TaskStepState
 from maas.http.state import app_state
@@ -47,6 +47,7 @@ class TracedRun(Schema):
     deaths: int = Field(description="Crashes of orchestrators that had only this run in flight.")
     analysis_result: dict[str, Any] | None
     sources: list[dict[str, Any]] | None
+    searched: dict[str, Any] | None
     draft_context: str | None
     final_context_payload: str | None
     final_answer: str | None
@@ -68,6 +69,7 @@ class TracedRun(Schema):
     completed_at: datetime | None
     failed_at: datetime | None
     archived_at: datetime | None
+    replaced: list[UUID] | None = Field(description="The runs that it took the place of, oldest first.")
     buttons: list[dict[str, Any]] | None = Field(description="Buttons that the user may press.")
     drawn: list[UUID] | None = Field(description="Images that were generated for the answer.")
     steps: list[TaskStepState] | None = Field(description="The steps of a task.")
@@ -125,6 +127,9 @@ class ModelCall(Schema):
     tokens_cached: int = Field(description="Those of tokens_in that the provider had cached.")
     images: int = Field(description="Images that were generated.")
     ms: float
+    first_ms: float | None = Field(
+        description="Until the first piece of a streamed reply, of the last attempt; null: it was not streamed."
+    )
     price: int | None = Field(description="In millionths of a dollar; null when the model has no price.")
     error: str | None
     request_hash: str | None

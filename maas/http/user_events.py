@@ -7,7 +7,7 @@ from math import inf
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from maas.http.auth.authorize import hold_stream
+from maas.http.authorize import hold_stream
 from maas.http.request_input import read_id, read_parameter, to_seconds
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, to_lines
 from maas.http.state import app_state

@@ -13,19 +13,22 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from maas.engine.spending import read_spending
-from maas.http.auth.authorize import check_user, note_user, principal_of, read_body
+from maas.http.authorize import check_user, note_user, principal_of, read_body
 from maas.http.request_input import read_id, read_parameter, read_to_file
+from maas.http.route import Parameters
 from maas.http.schemas import VISIBLE_CHARACTER_PATTERN, Name, RequestBody, Schema, json_response
 from maas.http.state import app_state, until_sent
 from maas.memory.erase import erase_user
 from maas.memory.transfer.export import write_export
 from maas.memory.transfer.import_ import import_file
+from maas.memory.transfer.interchange import ExportFormat
 from maas.users import find_user, get_or_create_user, parse_user_id
 from shared.errors import MaasError
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 NDJSON = "application/x-ndjson"
+AIMEM = "application/aimem-bundle+json"
 IMPORT_TYPES = (NDJSON, "application/ndjson", "application/jsonl", "application/json")
 USER_REQUIRED = (
     "the request names no user: send `user` in the body or the header X-MaaS-User, any text of 1 to 200 characters, "
@@ -81,6 +84,13 @@ IMPORT_SCHEMAS = {
 }
 IMPORT_COMPONENTS = {"ImportedTurn": _IMPORTED_TURN, "ImportedConversation": _IMPORTED_CONVERSATION}
 
+EXPORT_QUERY: Parameters = {
+    "format": (
+        {"type": "string", "enum": [str(one) for one in ExportFormat], "default": str(ExportFormat.MAAS)},
+        "aimem, memorywire: what other products read, with the lines of maas beside it.",
+    )
+}
+
 
 class NewUser(RequestBody):
     external_id: Name = Field(description="Any text that the client knows the user by; a UUID is its own user id.")
@@ -119,7 +129,7 @@ class EraseResult(Schema):
 
 
 def read_user_header(request: Request) -> str | None:
-    """Return X-MaaS-User; Starlette decodes headers as Latin-1, and clients send UTF-8."""
+    """Return X-MaaS-User, which Starlette decodes as Latin-1, and clients send as UTF-8. Raises MaasError."""
     text = request.headers.get("x-maas-user")
     if text is None:
         return None
@@ -198,16 +208,18 @@ async def get_spending(request: Request) -> Response:
 
 
 async def get_export(request: Request) -> Response:
-    """Export all data of a user as lines of JSON, which the import accepts."""
+    """Export all data of a user, in a form that the import accepts: lines of JSON, or what other products read."""
     user_id = read_id(request, "user")
+    form: ExportFormat = read_parameter(request, "format", ExportFormat, ExportFormat.MAAS)
     state, held = app_state(request), until_sent(request)
     await held.enter_async_context(state.shares.exports.hold(user_id))
     file = held.enter_context(TemporaryFile())  # noqa: SIM115  (a slow client must not hold a transaction open)
-    await write_export(state.long_db, user_id, file, principal_of(request).name, reads=state.long_reads)
+    await write_export(state.long_db, user_id, file, principal_of(request).name, reads=state.long_reads, form=form)
     size = file.tell()
     file.seek(0)
-    headers = {"content-length": str(size), "content-disposition": f'attachment; filename="maas-{user_id}.ndjson"'}
-    return StreamingResponse(_stream_file(file), media_type=NDJSON, headers=headers)
+    suffix, media_type = ("json", AIMEM) if form is ExportFormat.AIMEM else ("ndjson", NDJSON)
+    headers = {"content-length": str(size), "content-disposition": f'attachment; filename="maas-{user_id}.{suffix}"'}
+    return StreamingResponse(_stream_file(file), media_type=media_type, headers=headers)
 
 
 async def post_import(request: Request) -> Response:
@@ -217,7 +229,7 @@ async def post_import(request: Request) -> Response:
     is_operator = principal.may("admin") and not principal.is_bound
     async with state.shares.import_uploads.hold(user_id):
         with TemporaryFile() as file:
-            await read_to_file(request, file, MAX_IMPORT_BYTES, IMPORT_TYPES)
+            await read_to_file(request, file, MAX_IMPORT_BYTES, (*IMPORT_TYPES, AIMEM))
             async with state.shares.imports.hold(user_id):
                 result = await import_file(
                     state.long_db, user_id, file, "body", principal.name, is_operator=is_operator

@@ -68,7 +68,7 @@ class WebInterface:
             raise HTTPException(404)
         headers = {"etag": file.etag, "cache-control": FOREVER if is_hashed else "no-cache", "vary": "Accept-Encoding"}
         if file.media_type.startswith("text/html"):
-            headers["content-security-policy"] = self._policy
+            headers |= {"content-security-policy": self._policy, "x-robots-tag": "noindex"}
         if file.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         content = file.content
@@ -87,6 +87,9 @@ def page_config(settings: Settings) -> dict[str, object]:
         "is_signup_open": is_foreign or (settings.access.auth == "local" and settings.access.signup == "open"),
         "auth_url": f"{settings.page.supabase_url}/auth/v1" if is_foreign else None,
         "anon_key": settings.page.supabase_anon_key if is_foreign else None,
+        "attachment_bytes": settings.uploads.attachment_bytes,
+        "knowledge_bytes": settings.uploads.knowledge_bytes,
+        "link_days": settings.access.link_days,
         "version": version("maas"),
     }
 

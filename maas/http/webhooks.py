@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from maas import queries
 from maas.http.admin import admin_of
-from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.authorize import principal_of, read_body, read_user
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, write_cursor
 from maas.http.schemas import NUMBER, RequestBody, Schema, json_response
 from maas.http.state import app_state
@@ -23,9 +23,14 @@ MAX_URL_CHARS = 2000
 MAX_HOURS = 168
 URL_PATTERN = r"^https?://[!$&-.0-;=A-Z\[\]_a-z~%]+([/?][!$-;=?-Z\[\]_a-z~%]*)?$"
 UserEvent = Literal[
-    "run.completed", "run.failed", "run.approval_required", "memory.added", "memory.forgotten", "fact.changed",
+    "run.completed",
+    "run.failed",
+    "run.approval_required",
+    "memory.added",
+    "memory.forgotten",
+    "fact.changed",
     "task.progress",
-]  # fmt: skip
+]
 WebhookEvent = UserEvent | Literal["user.erased"]
 EVENTS: tuple[WebhookEvent, ...] = (*get_args(UserEvent), "user.erased")
 WebhookState = Literal["enabled", "asked", "gone", "failing", "queue_full"]
@@ -88,8 +93,18 @@ class Webhook(Schema):
     @classmethod
     def of(cls, row: queries.WebhookRow | queries.ListWebhooksRow) -> Webhook:
         """Return the response for a row of v_webhooks."""
-        fields: dict[str, Any] = {**row}
-        return cls(texts=fields.pop("has_texts"), **fields)
+        return cls(
+            id=row["id"],
+            user_id=row["user_id"],
+            url=row["url"],
+            events=cast(list[WebhookEvent], row["events"]),
+            texts=row["has_texts"],
+            state=cast(WebhookState, row["state"]),
+            waiting=row["waiting"],
+            failing_since=row["failing_since"],
+            paused_until=row["paused_until"],
+            created_at=row["created_at"],
+        )
 
 
 class CreatedWebhook(Webhook):
@@ -206,7 +221,21 @@ async def get_deliveries(request: Request) -> Response:
     state: DeliveryState | None = read_parameter(request, "state", _to_state)
     before = read_cursor(request) or (None, None)
     rows = await app_state(request).reads.rows(queries.webhook_deliveries, webhook.id, state, *before, limit)
-    found = [WebhookDelivery(**cast(dict[str, Any], row)) for row in rows]
+    found = [
+        WebhookDelivery(
+            id=row["id"],
+            type=cast(WebhookEvent, row["type"]),
+            data=row["data"],
+            state=row["state"],
+            attempts=row["attempts"],
+            status=row["status"],
+            error=cast(DeliveryError | None, row["error"]),
+            created_at=row["created_at"],
+            changed_at=row["changed_at"],
+            next_at=row["next_at"],
+        )
+        for row in rows
+    ]
     return json_response(WebhookDeliveryPage(results=found, next=write_cursor(rows, limit)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from uuid import UUID
 
 from maas import queries
@@ -51,7 +51,7 @@ async def list_documents(
 ) -> list[Document]:
     """The documents that this user may read, newest first; `user_id` None: everybody's alone."""
     rows = await db.rows(queries.list_documents, user_id, *(before or (None, None)), limit)
-    return [Document(**cast(dict[str, Any], row)) for row in rows]
+    return [Document(**row) for row in rows]
 
 
 async def read_document(db: Database, user_id: UUID | None, document_id: UUID) -> Document:
@@ -59,7 +59,15 @@ async def read_document(db: Database, user_id: UUID | None, document_id: UUID) -
     row = await db.row(queries.document, user_id, document_id)
     if row is None:
         raise MaasError("not_found", f"there is no document {document_id}")
-    return Document(**cast(dict[str, Any], row))
+    return Document(**row)
+
+
+async def read_chunks(
+    db: Database, user_id: UUID, document_id: UUID, after: int, limit: int
+) -> list[queries.DocumentChunksRow]:
+    """The chunks of a document behind number `after`, in their order. Raises MaasError('not_found')."""
+    await read_document(db, user_id, document_id)
+    return await db.rows(queries.document_chunks, user_id, document_id, after, limit)
 
 
 async def remove(db: Database, user_id: UUID | None, document_id: UUID) -> None:
@@ -68,9 +76,9 @@ async def remove(db: Database, user_id: UUID | None, document_id: UUID) -> None:
         raise MaasError("not_found", f"there is no document {document_id}")
 
 
-async def tracked(db: Database, user_id: UUID, track_id: str) -> list[dict[str, Any]]:
+async def tracked(db: Database, user_id: UUID, track_id: str) -> list[queries.TrackedDocumentsRow]:
     """The documents of one ingestion that this user may read: name, status, error, chunks and times."""
-    return [dict(row) for row in await db.rows(queries.tracked_documents, user_id, track_id[:64])]
+    return await db.rows(queries.tracked_documents, user_id, track_id[:64])
 
 
 async def ingestion_status(db: Database, user_id: UUID) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import structlog
 
 from maas import queries
 from shared.db import CONNECTION_LOST, Database
-from shared.models import Embedder, ModelError, spec_of
+from shared.models import Embedder, ModelError, gen_ai, spec_of
 from shared.models.retry import repeat
 
 BATCH_CHUNKS = 64
@@ -58,13 +58,15 @@ async def embed_some(db: Database, embedder: Embedder) -> int:
     if not rows:
         return 0
     texts = [f"{row['heading']}\n{row['text']}"[:MAX_TEXT_CHARS] for row in rows]
-    result, _ = await repeat(
-        embedder,
-        partial(embedder.embed, texts, "document"),
-        budget=CALL_BUDGET_S,
-        attempt_timeout=ATTEMPT_TIMEOUT_S,
-        first_delay=FIRST_DELAY_S,
-    )
+    with gen_ai.embedding(embedder) as operation:
+        result, _ = await repeat(
+            embedder,
+            partial(embedder.embed, texts, "document"),
+            budget=CALL_BUDGET_S,
+            attempt_timeout=ATTEMPT_TIMEOUT_S,
+            first_delay=FIRST_DELAY_S,
+        )
+        operation.embedded(result)
     numbers, vectors = [row["number"] for row in rows], list(chain.from_iterable(result.vectors))
     await db.value(queries.embed_chunks, model, rows[0]["document_id"], rows[0]["version"], numbers, vectors)
     return len(rows)

@@ -20,10 +20,12 @@ import structlog
 from maas import queries
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
+from shared.models import gen_ai
 from shared.models.calls import NoVector, QueryEmbedder
 from shared.text import is_blank
 
 Mode = Literal["mix", "local", "global", "hybrid"]
+DATA_SOURCE = "knowledge"  # as traces name it
 MIN_QUERY_CHARS = 3
 MAX_QUERY_CHARS = 2000
 RARE_CHUNKS = 2000  # that the chosen rare terms may occur in together
@@ -95,6 +97,13 @@ async def search_knowledge(
     """Return at most `limit` passages of this user's documents and everybody's. Raises MaasError('invalid_request')."""
     if len(query) < MIN_QUERY_CHARS or is_blank(query):
         raise MaasError("invalid_request", f"query: must have at least {MIN_QUERY_CHARS} characters")
+    with gen_ai.retrieval(DATA_SOURCE, query, limit):
+        return await _search(db, user_id, query, mode, limit, query_embedder)
+
+
+async def _search(
+    db: Database, user_id: UUID, query: str, mode: Mode, limit: int, query_embedder: QueryEmbedder | None
+) -> Found:
     rows = await db.rows(queries.knowledge_terms, user_id, query[:MAX_QUERY_CHARS])
     terms = [row["term"] for row in rows]
     if not rows or not (total := int(rows[0]["total"])):

@@ -12,7 +12,7 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 from maas.client import calls
-from maas.client.calls import ApiCall, Operation
+from maas.client.calls import PAGE_SIZE, ApiCall, Operation
 from maas.client.client import AsyncMaaS
 from maas.client.results import ClientError, Forbidden, InvalidRequest, NotFound
 from maas.client.users import Users
@@ -65,6 +65,14 @@ class McpContext:
         """A page of the summaries of the user, newest first."""
         return await self.client.run(_list_memories(self.client.users, user, limit, before))
 
+    async def list_documents(self, user: str, limit: int) -> list[dict[str, Any]]:
+        """The newest documents that the user may read, everybody's included."""
+        return await self.client.run(_list_documents(self.client.users, user, limit))
+
+    async def get_pieces(self, document_id: UUID, user: str, after: int) -> dict[str, Any]:
+        """A page of what a document says. Raises NotFound, also for another user's document."""
+        return await self.client.run(_get_pieces(self.client.users, document_id, user, after))
+
     async def get_sources(self, memory_id: UUID, user: str) -> list[dict[str, Any]]:
         """The messages that a memory of the user was made from. Raises NotFound, also for another user's memory."""
         return await self.client.run(_get_sources(self.client.users, memory_id, user))
@@ -94,6 +102,20 @@ def _list_memories(users: Users, user: str, limit: int, before: str | None) -> O
         return {"results": [], "next": None}
     params = {"user_id": str(owner), "limit": limit} | ({"before": before} if before else {})
     return dict((yield ApiCall(method="GET", path="/v1/memories", params=params)).json)
+
+
+def _list_documents(users: Users, user: str, limit: int) -> Operation[list[dict[str, Any]]]:
+    owner = yield from users.find(user)
+    if owner is None:
+        return []
+    params = {"user_id": str(owner), "limit": limit}
+    return list((yield ApiCall(method="GET", path="/v1/knowledge", params=params)).json["results"])
+
+
+def _get_pieces(users: Users, document_id: UUID, user: str, after: int) -> Operation[dict[str, Any]]:
+    owner = yield from _find_owner(users, user, f"there is no document {document_id}")
+    path, params = f"/v1/knowledge/{document_id}/text", {"user_id": str(owner), "after": after, "limit": PAGE_SIZE}
+    return dict((yield ApiCall(method="GET", path=path, params=params)).json)
 
 
 def _get_sources(users: Users, memory_id: UUID, user: str) -> Operation[list[dict[str, Any]]]:

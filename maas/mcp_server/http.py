@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 from uuid import UUID
 
 import httpx2
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Send
@@ -33,8 +34,16 @@ class McpCaller(Protocol):
     def user_id(self) -> UUID | None: ...
 
 
-async def handle_request(request: Request, caller: McpCaller, send: Send) -> None:
-    """Answer one request to /mcp. There are no sessions, so any process may answer the next one."""
+async def handle_request(
+    request: Request,
+    caller: McpCaller,
+    send: Send,
+    make_server: Callable[[McpContext, str | None], Server[Any]] = build_server,
+) -> None:
+    """Answer one request to /mcp by the server of its caller.
+
+    There are no sessions, so any process may answer the next one.
+    """
     headers = {name: value for name in FORWARDED_HEADERS if (value := request.headers.get(name)) is not None}
     host, port = request.client or ("127.0.0.1", 0)
     transport = InProcessTransport(request.app, (host, port))
@@ -46,7 +55,7 @@ async def handle_request(request: Request, caller: McpCaller, send: Send) -> Non
             return rights
 
         sessions = StreamableHTTPSessionManager(
-            build_server(McpContext(client, get_rights), _assistant(request)),
+            make_server(McpContext(client, get_rights), _assistant(request)),
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,
         )

@@ -29,7 +29,8 @@ FACTS, MEMORY = "maas://facts", "maas://memories/{id}"
 PAGE_SIZE = 50
 MAX_FACTS = 100
 MAX_NAME_CHARS = 80
-_URI = re.compile(r"maas://(memories|runs)/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+MAX_DOCUMENT_CHARS = 200_000
+_URI = re.compile(r"maas://(memories|runs|documents)/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 ReadOne = Callable[[McpContext, UUID, str], Awaitable[str]]
 
@@ -53,21 +54,42 @@ async def _read_run(context: McpContext, run_id: UUID, user: str) -> str:
     return (await get_run(context, args, user, None)).text()
 
 
+async def _read_document(context: McpContext, document_id: UUID, user: str) -> str:
+    parts: list[str] = []
+    heading, after = "", 0
+    while True:
+        page = await context.get_pieces(document_id, user, after)
+        for piece in page["results"]:
+            parts += [piece["heading"]] * (piece["heading"] != heading) + [piece["text"]]
+            heading = piece["heading"]
+        if page["next"] is None:
+            return "\n\n".join(parts)
+        after = page["next"]
+        if sum(map(len, parts)) > MAX_DOCUMENT_CHARS:
+            return "\n\n".join([*parts, "(The document goes on.)"])
+
+
 KINDS = {
     "memories": ResourceKind(
         "A memory", "The messages that a memory or a fact was made from, with speaker and time", _read_memory
     ),
     "runs": ResourceKind("A request", "The answer to a request, or why there is none yet", _read_run),
+    "documents": ResourceKind("A document", "What a document says, from its beginning", _read_document),
 }
 
 
 async def list_resources(context: McpContext, cursor: str | None) -> ListResourcesResult:
-    """The facts as one text, then the summaries, newest first, page by page; none if the user is not known."""
+    """The facts as one text, the newest documents, then the summaries page by page; none without a known user."""
     rights = await context.rights()
     if rights.user is None or not rights.allow("read"):
         return ListResourcesResult(resources=[])
     with protocol_errors():
-        page = await context.list_memories(await context.authorize("read", None), PAGE_SIZE, cursor)
+        return await read_list(context, await context.authorize("read", None), cursor)
+
+
+async def read_list(context: McpContext, user: str, cursor: str | None) -> ListResourcesResult:
+    """A page of the resources of a user. Raises ClientError."""
+    page = await context.list_memories(user, PAGE_SIZE, cursor)
     summaries = [
         Resource(
             uri=f"maas://memories/{row['id']}",
@@ -77,8 +99,20 @@ async def list_resources(context: McpContext, cursor: str | None) -> ListResourc
         )
         for row in page["results"]
     ]
+    if cursor:
+        return ListResourcesResult(resources=summaries, next_cursor=page["next"])
     facts = Resource(uri=FACTS, name="facts", title="Facts", description="What is true now", mime_type=TEXT)
-    return ListResourcesResult(resources=summaries if cursor else [facts, *summaries], next_cursor=page["next"])
+    documents = [
+        Resource(
+            uri=f"maas://documents/{row['id']}",
+            name=shorten(one_line(row["name"]), MAX_NAME_CHARS),
+            description="Document of everybody" if row["is_everybodys"] else "Document",
+            mime_type=TEXT,
+        )
+        for row in await context.list_documents(user, PAGE_SIZE)
+        if row["status"] == "processed"
+    ]
+    return ListResourcesResult(resources=[facts, *documents, *summaries], next_cursor=page["next"])
 
 
 def list_templates() -> ListResourceTemplatesResult:
@@ -100,14 +134,22 @@ def list_templates() -> ListResourceTemplatesResult:
 async def read_resource(context: McpContext, uri: str) -> ReadResourceResult:
     """The text of a resource. Raises MCPError, also for what belongs to another user."""
     with protocol_errors(uri):
-        user = await context.authorize("read", None)
-        if uri == FACTS:
-            args = ListFactsInput.model_validate({"limit": MAX_FACTS})
-            text = (await list_facts(context, args, user, None)).text()
-        else:
-            kind, one = _parse(uri)
-            text = await kind.read(context, one, user)
+        text = await read_text(context, uri, await context.authorize("read", None))
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=TEXT, text=text)])
+
+
+async def read_text(context: McpContext, uri: str, user: str) -> str:
+    """The text of a resource for a user. Raises ClientError, NotFound also for what belongs to another; MCPError."""
+    if uri == FACTS:
+        args = ListFactsInput.model_validate({"limit": MAX_FACTS})
+        return (await list_facts(context, args, user, None)).text()
+    kind, one = _parse(uri)
+    return await kind.read(context, one, user)
+
+
+def is_address(uri: str) -> bool:
+    """Whether a resource may be there."""
+    return uri == FACTS or _URI.fullmatch(uri) is not None
 
 
 async def complete(context: McpContext, template: str, start: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -82,7 +82,7 @@ class GetMemorySourcesInput(ToolInput):
 class DeleteMemoryInput(ToolInput):
     memory_id: UUID = Field(description="The id of a memory from a search or a list")
     doubtful: bool = Field(
-        False, description="Delete also the answers that had it as evidence and may repeat it; can be done later"
+        False, description="Also delete the answers that had it as evidence and may repeat it; can be done later"
     )
 
 
@@ -104,6 +104,16 @@ class DecideFactInput(ToolInput):
         description="wrong: it was never true; ended: it no longer is; unused: no model may see it; pinned: every "
         "model sees it; free: none of these"
     )
+
+
+class CorrectFactInput(ToolInput):
+    fact_id: UUID = Field(description="The id of a fact from list_facts")
+    fact: str = Field(min_length=1, max_length=500, description="What is right instead, in the user's words")
+
+
+class MergeNamesInput(ToolInput):
+    name: str = Field(min_length=1, max_length=100, description="A name that facts are about, such as sister")
+    same_as: str = Field(min_length=1, max_length=100, description="The name of the same person or thing: Anna")
 
 
 class ToolOutput(BaseModel):
@@ -138,6 +148,21 @@ class RunOutput(ToolOutput):
         if self.status == "FAILED":
             return f"There is no answer: {self.error}"
         return f"There is no answer yet ({self.status}). Call get_run with request_id {self.request_id} to wait for it."
+
+
+def run_output(run: Mapping[str, Any]) -> RunOutput:
+    """A request as the HTTP API tells it."""
+    return RunOutput(
+        request_id=run["request_id"],
+        status=run["status"],
+        answer=run["final_answer"],
+        error=run["error_message"],
+        degraded=run["degraded"],
+        limited=run["limited"],
+        memory=run["memory"],
+        memory_reasons=run["memory_reasons"],
+        memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
+    )
 
 
 class AddMemoryOutput(ToolOutput):
@@ -281,6 +306,25 @@ class DecideFactOutput(ToolOutput):
 
     def text(self) -> str:
         return f"Fact {self.fact_id} is {self.verdict} from now on, whoever says it again."
+
+
+class CorrectFactOutput(ToolOutput):
+    """The fact that is right instead."""
+
+    fact_id: UUID = Field(description="The id of the new fact")
+    request_id: UUID
+
+    def text(self) -> str:
+        return f"Corrected: fact {self.fact_id} is right instead."
+
+
+class MergeNamesOutput(ToolOutput):
+    """What the two names were."""
+
+    facts: int = Field(description="How many facts are about the first name")
+
+    def text(self) -> str:
+        return f"Both names are one from now on; {self.facts} facts are about the first."
 
 
 def output_schema(output: type[ToolOutput]) -> dict[str, Any]:

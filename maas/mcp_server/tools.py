@@ -12,16 +12,18 @@ from uuid import UUID
 
 from maas.client.calls import END_STATUSES, ApiCall, Operation
 from maas.client.client import AsyncMaaS
-from maas.client.results import ClientError, Forbidden, Unavailable
+from maas.client.results import ClientError
 from maas.client.users import Users
 from maas.mcp_server.context import McpContext, ReportProgress
-from maas.mcp_server.fact_tools import decide_fact, list_facts
+from maas.mcp_server.fact_tools import correct_fact, decide_fact, list_facts, merge_names
 from maas.mcp_server.schemas import (
     MAX_MEMORY_IDS,
     AddMemoryInput,
     AddMemoryOutput,
     AskInput,
     ContextOutput,
+    CorrectFactInput,
+    CorrectFactOutput,
     DecideFactInput,
     DecideFactOutput,
     DeleteMemoryInput,
@@ -34,12 +36,15 @@ from maas.mcp_server.schemas import (
     ListMemoriesInput,
     MemoriesOutput,
     MemoryItem,
+    MergeNamesInput,
+    MergeNamesOutput,
     RunOutput,
     SearchMemoriesInput,
     SourceMessage,
     SourcesOutput,
     ToolInput,
     ToolOutput,
+    run_output,
 )
 
 STATUSES = ("NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED")
@@ -57,7 +62,10 @@ RunTool = Callable[[McpContext, Any, str, ReportProgress | None], Awaitable[Tool
 
 @dataclass(frozen=True, slots=True)
 class MemoryTool:
-    """A tool as it is described and run; `scope` is what the key of the caller must have."""
+    """A tool as it is described and run; `scope` is what the key of the caller must have.
+
+    `run` is None for `ask`, whose call becomes a run: see maas.mcp_server.run_calls.
+    """
 
     name: str
     title: str
@@ -65,28 +73,21 @@ class MemoryTool:
     scope: Literal["ask", "read"]
     input: type[ToolInput]
     output: type[ToolOutput]
-    run: RunTool
+    run: RunTool | None
     is_destructive: bool = False
     is_idempotent: bool = False
 
 
-async def ask(context: McpContext, args: AskInput, user: str, report: ReportProgress | None) -> RunOutput:
-    request_id = UUID(
-        await context.client.submit(
-            args.query, user_id=user, assistant=args.assistant, conversation_id=args.conversation_id
-        )
+async def submit(context: McpContext, args: AskInput, user: str) -> UUID:
+    """The request that `ask` waits for."""
+    client = context.client
+    return UUID(
+        await client.submit(args.query, user_id=user, assistant=args.assistant, conversation_id=args.conversation_id)
     )
-    try:
-        return await _wait_for_run(context, request_id, user, args.wait, report)
-    except Forbidden:  # the key has the scope `ask` without `read`
-        return RunOutput(request_id=request_id, status="NEW")
-    except Unavailable as error:
-        text = f"{error.message}; the request was accepted: call get_run with request_id {request_id} later"
-        raise Unavailable(error.code, text, error.details) from error
 
 
 async def get_run(context: McpContext, args: GetRunInput, user: str, report: ReportProgress | None) -> RunOutput:
-    return await _wait_for_run(context, args.request_id, user, args.wait, report)
+    return run_output(await wait_for_run(context, args.request_id, user, args.wait, report))
 
 
 async def add_memory(context: McpContext, args: AddMemoryInput, user: str, _: ReportProgress | None) -> AddMemoryOutput:
@@ -136,13 +137,15 @@ async def delete_memory(
     )
 
 
-async def _wait_for_run(
+async def wait_for_run(
     context: McpContext, request_id: UUID, user: str, wait_s: float, report: ReportProgress | None
-) -> RunOutput:
+) -> dict[str, Any]:
     """The request when it has ended, or after `wait_s` seconds, or when the server stops."""
     deadline = time.monotonic() + wait_s
     run = await context.get_run(request_id, user)
-    if report is not None and run["status"] not in END_STATUSES:
+    if run["status"] in END_STATUSES or wait_s <= 0:
+        return run
+    if report is not None:
         await _report_statuses(context.client, request_id, wait_s, report)
     while True:
         started = time.monotonic()
@@ -150,17 +153,7 @@ async def _wait_for_run(
         run = await context.get_run(request_id, user, long_poll_s)
         is_server_stopping = time.monotonic() - started < long_poll_s - EARLY_REPLY_S
         if run["status"] in END_STATUSES or long_poll_s <= 0 or is_server_stopping:
-            return RunOutput(
-                request_id=request_id,
-                status=run["status"],
-                answer=run["final_answer"],
-                error=run["error_message"],
-                degraded=run["degraded"],
-                limited=run["limited"],
-                memory=run["memory"],
-                memory_reasons=run["memory_reasons"],
-                memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
-            )
+            return run
 
 
 async def _report_statuses(client: AsyncMaaS, request_id: UUID, wait_s: float, report: ReportProgress) -> None:
@@ -183,7 +176,7 @@ TOOLS = {
             "ask", "Ask with memory",
             "Ask an assistant that remembers this user across all sessions. The question and the answer become "
             "memories. Returns the answer; if it takes longer than `wait` seconds, returns a request_id for get_run.",
-            "ask", AskInput, RunOutput, ask,
+            "ask", AskInput, RunOutput, None,
         ),
         MemoryTool(
             "get_run", "Get a request",
@@ -235,6 +228,18 @@ TOOLS = {
             "shown. Call it only if the user says so. It counts for the statement, whoever says it again, until the "
             "next decision.",
             "ask", DecideFactInput, DecideFactOutput, decide_fact, is_idempotent=True,
+        ),
+        MemoryTool(
+            "correct_fact", "Correct a fact",
+            "Say what is right instead of a fact. Call it only if the user says so; what was said before stays "
+            "readable as corrected.",
+            "ask", CorrectFactInput, CorrectFactOutput, correct_fact, is_idempotent=True,
+        ),
+        MemoryTool(
+            "merge_names", "Say that two names are one",
+            "Note that two names, such as sister and Anna, are one person or thing: facts about either are about "
+            "both. Call it only if the user says so.",
+            "ask", MergeNamesInput, MergeNamesOutput, merge_names, is_idempotent=True,
         ),
         MemoryTool(
             "delete_memory", "Delete a memory",

@@ -29,6 +29,7 @@ class Candidates:
     `occurred_at` is in microseconds since 2000. `answers` means that the message before asks a question. Only an
     eligible candidate may be returned; the others count in the score of their conversation. `words` is the number of
     different lexemes, `MAX_WORDS` for that many or more. `is_foreign`: made from the text of a tool or a document.
+    `says_i`: it says I or my.
     """
 
     speakers: tuple[str | None, ...]
@@ -50,6 +51,7 @@ class Candidates:
     is_eligible: Flags
     words: Numbers
     is_foreign: Flags
+    says_i: Flags
 
     @classmethod
     def from_row(cls, row: queries.CandidatesRow, *, is_whole: bool) -> Self:
@@ -94,6 +96,7 @@ class Candidates:
             is_eligible=bits >> 36 & 1 > 0,
             words=bits >> 37 & MAX_WORDS,
             is_foreign=bits >> 41 & 1 > 0,
+            says_i=bits >> 42 & 1 > 0,
         )
 
     @classmethod

@@ -45,6 +45,7 @@ class ClientMemory:
 
     @classmethod
     def from_row(cls, row: queries.ClientMemoriesRow | queries.ClientMemoryTextsRow) -> ClientMemory:
+        """Return the value of a row; members of `client` that are not of the expected type count as missing."""
         client = row["client"] if isinstance(row["client"], dict) else {}  # an import may bring any JSON
         entities = {name: value for name in ENTITIES if isinstance(value := client.get(name), str)}
         metadata = client.get("metadata")

@@ -14,6 +14,7 @@ from maas import queries
 from maas.memory.query import MAX_TIME
 from shared.db import Database
 from shared.errors import MaasError
+from shared.models import gen_ai
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,11 @@ async def correct(db: Database, user_id: UUID, memory_id: UUID, text: str) -> tu
 
     The text of the newest correction of this memory again is that correction. Raises MaasError('not_found').
     """
-    row = await db.row(queries.correct, user_id, memory_id, text)
-    if row is None:
-        raise MaasError("not_found", f"there is no memory {memory_id}")
-    return row["run_id"], row["log_id"]
+    with gen_ai.memory("update_memory", user_id, record_id=memory_id, count=1):
+        row = await db.row(queries.correct, user_id, memory_id, text)
+        if row is None:
+            raise MaasError("not_found", f"there is no memory {memory_id}")
+        return row["run_id"], row["log_id"]
 
 
 async def read_corrections(

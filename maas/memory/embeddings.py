@@ -18,7 +18,7 @@ import structlog
 from maas import queries
 from maas.settings.models import ModelSettings
 from shared.db import CONNECTION_LOST, Database
-from shared.models import Embedder, Embeddings, ModelError, spec_of
+from shared.models import Embedder, Embeddings, ModelError, gen_ai, spec_of
 from shared.models.calls import QueryEmbedder
 from shared.models.retry import once, repeat
 from shared.text import is_blank
@@ -42,7 +42,7 @@ async def open_query_embedder(
 ) -> AsyncIterator[QueryEmbedder | None]:
     """Yield what a search by meaning needs, None without an embedder or pgvector; then close the embedder.
 
-    A local model is loaded before, because a question would not wait for that.
+    `timeout` is the seconds of one query. A local model is loaded before, because a question would not wait for that.
     """
     if embedder is None:
         yield None
@@ -211,12 +211,15 @@ class EmbeddingBackfill:
     async def _request(self, texts: Sequence[str]) -> Embeddings:
         call = partial(self._embedder.embed, texts, "document")
         timeout_s = self._settings.attempt_timeout
-        if self._is_down:
-            return await once(self._embedder, call, timeout_s)
         delay_s = self._settings.retry_delay
-        embeddings, _ = await repeat(
-            self._embedder, call, budget=CALL_BUDGET_S, attempt_timeout=timeout_s, first_delay=delay_s
-        )
+        with gen_ai.embedding(self._embedder) as operation:
+            if self._is_down:
+                embeddings = await once(self._embedder, call, timeout_s)
+            else:
+                embeddings, _ = await repeat(
+                    self._embedder, call, budget=CALL_BUDGET_S, attempt_timeout=timeout_s, first_delay=delay_s
+                )
+            operation.embedded(embeddings)
         return embeddings
 
     async def _write(self, ids: Sequence[UUID], embeddings: Embeddings) -> None:

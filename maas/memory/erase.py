@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -13,8 +13,9 @@ from uuid import UUID
 import structlog
 
 from maas import queries
-from shared.db import Database
+from shared.db import Database, Transaction
 from shared.errors import MaasError
+from shared.models import gen_ai
 
 CANCEL_TIMEOUT_S = 2.0
 CANCEL_POLL_INTERVAL_S = 0.05
@@ -40,6 +41,11 @@ async def erase_user(
 
     Raises MaasError('in_use') when requests of this user keep coming in.
     """
+    with gen_ai.memory("delete_memory_store", user_id):
+        return await _erase(db, user_id, actor, on_progress)
+
+
+async def _erase(db: Database, user_id: UUID, actor: str, on_progress: Callable[[int], None]) -> dict[str, int]:
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_TIMEOUT_S):
             while rows := await db.rows(queries.answering, user_id):
@@ -107,28 +113,58 @@ async def forget_memory(
 
     Raises MaasError: `not_found`, also for a memory of another user; `in_use` while the messages are being archived.
     """
+    arguments = (queries.forget, memory_id, user_id, actor, is_doubtful_too)
+    with gen_ai.memory("delete_memory", user_id, record_id=memory_id) as operation:
+        operation.note({"maas.preview": is_preview or None})
+        counts = await _forget(db, is_preview, lambda transaction: transaction.value(*arguments))
+        verdict = counts.pop("verdict")
+        if verdict == "not_found":
+            raise MaasError("not_found", f"there is no memory {memory_id}")
+        if verdict == "in_use":
+            raise MaasError("in_use", f"memory {memory_id} is of a run that is not finished yet; wait for its end")
+    return counts
+
+
+async def forget_conversation(
+    db: Database, conversation_id: UUID, actor: str, *, is_doubtful_too: bool = False, is_preview: bool = False
+) -> dict[str, Any]:
+    """Delete a conversation with its requests, and forget its messages as `forget_memory` does; return the counts.
+
+    `messages` counts those that it showed, `images` those that no other request has.
+
+    Raises MaasError: `not_found`; `in_use` while a request of it is not finished or being archived.
+    """
+    arguments = (queries.forget_conversation, conversation_id, actor, is_doubtful_too)
+    with gen_ai.memory("delete_memory", None) as operation:
+        operation.note({"gen_ai.conversation.id": str(conversation_id), "maas.preview": is_preview or None})
+        counts = await _forget(db, is_preview, lambda transaction: transaction.value(*arguments))
+        verdict = counts.pop("verdict")
+        if verdict == "not_found":
+            raise MaasError("not_found", f"there is no conversation {conversation_id}")
+        if verdict == "in_use":
+            cause = "a request of this conversation is not finished yet: wait for its end, or cancel it"
+            raise MaasError("in_use", cause)
+    return counts
+
+
+async def _forget(db: Database, is_preview: bool, delete: Callable[[Transaction], Awaitable[Any]]) -> dict[str, Any]:
     counts: dict[str, Any] = {}
     with suppress(_Undone):
         async with db.transaction() as transaction:
             await transaction.allow_long_statements()
-            counts |= await transaction.value(queries.forget, memory_id, user_id, actor, is_doubtful_too)
+            counts |= await delete(transaction)
             if is_preview:
                 raise _Undone
-    verdict = counts.pop("verdict")
-    if verdict == "not_found":
-        raise MaasError("not_found", f"there is no memory {memory_id}")
-    if verdict == "in_use":
-        raise MaasError("in_use", f"memory {memory_id} is of a run that is not finished yet; wait for its end")
     return counts
 
 
 async def answers_from(
     db: Database, user_id: UUID | None, origin: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[list[queries.AnswersFromRow], int]:
     """Return the newest hundred answers made from an origin, such as `{"kind": "document", "id": ...}`, and how many
     there are; `user_id` None: of all users."""
     rows = await db.rows(queries.answers_from, user_id, dict(origin), MAX_ANSWERS)
-    return [dict(row) for row in rows], rows[0]["total"] if rows else 0
+    return rows, rows[0]["total"] if rows else 0
 
 
 async def forget_origin(

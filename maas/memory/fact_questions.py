@@ -62,6 +62,7 @@ class FactQuestion:
 
     @classmethod
     def of(cls, question: str) -> Self:
+        """Parse a question; only its first MAX_PARSED_CHARS characters are read."""
         text = question[:MAX_PARSED_CHARS].casefold().replace("’", "'")
         attributes = frozenset(
             name for name, asked in _ATTRIBUTES.items() if asked.question.search(text) and asked.thing.search(text)

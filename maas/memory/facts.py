@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
-from typing import Any, Literal, get_args
+from typing import Literal, cast, get_args
 from uuid import UUID
 
 from maas import queries
@@ -18,7 +18,8 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.text import escape, one_line
 
-Kind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question"]
+Kind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question", "profile"]
+FoundKind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question"]
 State = Literal["true", "uncertain", "replaced", "ended", "corrected", "wrong", "unused"]
 Verdict = Literal["wrong", "ended", "unused", "pinned", "free"]
 MAX_FACT_CHARS, MAX_NAME_CHARS = 500, 100  # of what a person writes
@@ -26,7 +27,7 @@ HEADING = "What is known:"
 HELD: tuple[State, ...] = ("true", "uncertain")
 NEWEST = 40  # facts that a card may show although they share no word with the question
 MAX_FOUND = 3  # among the results of a search
-KINDS_FIRST = ("identity", "relation", "state")  # what a card shows first of these
+KINDS_FIRST = ("identity", "profile", "relation", "state")  # what a card shows first of these
 ASKED = 0.95  # confidence in a fact that says what a question asks for
 MOST = 0.7  # of the words of a question: two of three may only ask for a name
 
@@ -64,10 +65,29 @@ class Fact:
     is_asked: bool = False
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Fact:
-        fields = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
-        fields |= {"raw_log_ids": tuple(row["raw_log_ids"]), "origins": Origin.from_json(row["origins"])}
-        return cls(**fields)
+    def from_row(cls, row: queries.FindFactsRow | queries.ListFactsRow | queries.SearchFactsRow) -> Fact:
+        """Return the value of a row; what a search adds is not set."""
+        return cls(
+            id=row["id"],
+            statement=row["statement"],
+            subject=row["subject"],
+            attribute=row["attribute"],
+            kind=cast(Kind, row["kind"]),
+            said_by=row["said_by"],
+            said_at=row["said_at"],
+            last_said_at=row["last_said_at"],
+            true_from=row["true_from"],
+            true_until=row["true_until"],
+            raw_log_ids=tuple(row["raw_log_ids"]),
+            origin=row["origin"],
+            origins=Origin.from_json(row["origins"]),
+            created_at=row["created_at"],
+            state=cast(State, row["state"]),
+            since=row["since"],
+            replaced_by=row["replaced_by"],
+            replaces=row["replaces"],
+            is_pinned=row["is_pinned"],
+        )
 
 
 async def find_facts(
@@ -76,7 +96,7 @@ async def find_facts(
     """The facts that a prompt about `question` may show, replaced ones too: without order."""
     asked = FactQuestion.of(question)
     rows = await db.rows(queries.find_facts, user_id, question, as_of, newest, sorted(asked.attributes))
-    found = [Fact.from_row(row) for row in rows]
+    found = [replace(Fact.from_row(row), matches=row["matches"]) for row in rows]
     return [replace(one, is_asked=asked.asks_for(one.subject, one.attribute, one.kind)) for one in found]
 
 
@@ -107,7 +127,8 @@ async def search_facts(
     if filters.tags:
         return []
     args = (user_id, question, filters.as_of, filters.since, filters.until, limit)
-    return [Fact.from_row(row) for row in await db.rows(queries.search_facts, *args)]
+    rows = await db.rows(queries.search_facts, *args)
+    return [replace(Fact.from_row(row), matches=row["matches"], period=row["period"]) for row in rows]
 
 
 def to_states(text: str) -> tuple[State, ...] | None:

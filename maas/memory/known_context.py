@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal, Self
 from uuid import UUID
 
 from maas.memory.context import FENCE_CLOSE, FENCE_OPEN, MemoryContext, build_context
@@ -39,6 +40,7 @@ class KnownContext:
 
     @property
     def lines(self) -> tuple[str, ...]:
+        """The lines of what was said, then those of the facts under their heading."""
         facts = [one.line for one in self.facts]
         return (*self.said.lines, HEADING, *facts) if facts else self.said.lines
 
@@ -76,9 +78,31 @@ async def build_known_context(
     return KnownContext(known, said, round(_confidence(evidence, known), 3))
 
 
-def may_answer(evidence: Evidence, known: Known) -> bool:
-    """Whether something in memory may answer the query of this evidence; true of a request for general knowledge."""
-    return form_of(evidence.query.text) == "general" or _confidence(evidence, known) >= UNLIKELY
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search came to: how many messages it looked through, and how likely one of them, or a fact, answers the
+    query, 0 to 1; None where the query asks nothing that memory may know."""
+
+    messages: int
+    confidence: float | None
+
+    @classmethod
+    def of(cls, evidence: Evidence, known: Known, *, is_question: bool) -> Self:
+        """Return what the search for the query of this evidence came to."""
+        is_asked = is_question and form_of(evidence.query.text) != "general"
+        return cls(evidence.size, _confidence(evidence, known) if is_asked else None)
+
+    @property
+    def found(self) -> Literal["yes", "perhaps", "no"] | None:
+        """Whether something answers the query."""
+        if self.confidence is None:
+            return None
+        return "yes" if self.confidence >= FOUND else "perhaps" if self.confidence >= UNLIKELY else "no"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the value as it is stored with a run."""
+        confidence = None if self.confidence is None else round(self.confidence, 3)
+        return {"messages": self.messages, "confidence": confidence, "found": self.found}
 
 
 def _confidence(evidence: Evidence, known: Known) -> float:

@@ -37,6 +37,7 @@ class Origin:
         )
 
     def to_json(self) -> dict[str, str]:
+        """Return the members that are set."""
         fields = {"kind": self.kind, "name": self.name, "domain": self.domain, "id": self.id}
         return {name: value for name, value in fields.items() if value is not None}
 

@@ -30,7 +30,8 @@ class Weights:
     asked: float = 0.5  # terms of the message before, if that one asks and this is no answer of the assistant
     two_before: float = 0.3  # terms of the message two places before
     conversation: float = 0.5  # BM25 of its conversation
-    speaker: float = 0.5  # its speaker is named in the query
+    speaker: float = 0.4  # its speaker is named in the query
+    own: float = 0.2  # such a speaker says I or my
     hint: float = 0.6  # it contains a time or a number, and the query asks when or how many
     date: float = 1.3  # written on a date that the query names
     meaning: float = 0.3  # nearness in meaning, for each standard deviation; less for a message of few words
@@ -63,7 +64,7 @@ class Evidence:
 
     `similarity` is that of each candidate; None without embeddings. `is_memory_empty`: there is no message at all.
     `words_gone`: there are summaries whose messages retention has removed. `has_corrections`: some memory of the user
-    is corrected. `reasons`: why memory was incomplete.
+    is corrected. `reasons`: why memory was incomplete. `size`: how many messages were looked through.
     """
 
     query: ParsedQuery
@@ -77,6 +78,7 @@ class Evidence:
     words_gone: bool = False
     reasons: frozenset[str] = frozenset()
     has_corrections: bool = False
+    size: int = 0
 
 
 class RankedMessage(NamedTuple):
@@ -126,14 +128,15 @@ def _signals(evidence: Evidence, share: _MaskShares, window: Shares) -> dict[str
     """Return the signals of the candidates, a column for each: the numbers that the weights of these names multiply."""
     query, messages, filters = evidence.query, evidence.candidates, evidence.filters
     coverage = share.of(messages.mask)
-    is_named = np.array([query.names(speaker) for speaker in messages.speakers], np.bool_)
+    is_named = np.array([query.names(speaker) for speaker in messages.speakers], np.bool_)[messages.speaker]
     signals: dict[str, Any] = {
         "coverage": coverage,
         "window": window,
         "asked": share.of(messages.before) * messages.answers,
         "two_before": share.of(messages.before_that),
         "conversation": _conversation_scores(messages, evidence.term_weights),
-        "speaker": is_named[messages.speaker],
+        "speaker": is_named,
+        "own": is_named & messages.says_i,
         "hint": messages.has_hint,
         "question": messages.is_question,
         "repeated": _repeated(messages),

@@ -46,6 +46,7 @@ class RecentMessage:
 
     @classmethod
     def from_row(cls, row: queries.RecentMessagesRow | queries.DraftInputsRow, zone: tzinfo) -> Self:
+        """Return the value of a row, its time in `zone`, its text in one line."""
         text = one_line(row["content"])
         return cls(
             row["id"],
@@ -121,4 +122,5 @@ def _line_costs(lines: Sequence[str], room: int) -> list[int]:
 
 
 def line_cost(line: str) -> int:
+    """Return the tokens of a line with its newline."""
     return tokens.count(line + "\n")

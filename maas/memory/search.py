@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 from uuid import UUID
 
 import structlog
@@ -27,7 +27,11 @@ from maas.memory.ranking import Evidence, RankedMessage, rank, weigh
 from maas.memory.similarity import NEAR, MeaningReader
 from maas.memory.spelling import lexemes, repair
 from shared.db import CONNECTION_LOST, Database, SlowStatement
+from shared.models import gen_ai
 from shared.models.calls import QueryEmbedder
+
+if TYPE_CHECKING:
+    from typing_extensions import ReadOnly
 
 MAX_ASKED_AGAIN = 10  # earlier copies of a question among the best messages that make room for others
 log = structlog.get_logger()
@@ -136,7 +140,7 @@ class Spoken(TypedDict):
     """The columns of a message that say who wrote it."""
 
     speaker: str | None
-    message_type: str
+    message_type: ReadOnly[str]
 
 
 def role_of(message_type: str) -> Literal["user", "assistant"]:
@@ -163,6 +167,20 @@ async def gather_evidence(
     With `query_embedder`, messages that are near to the query in meaning are candidates whatever terms they contain.
     With `is_full` all messages of a small memory are candidates, not only those that are related.
     """
+    with gen_ai.memory("search_memory", user_id, query=text) as operation:
+        evidence = await _gather(db, user_id, text, filters, query_embedder, is_full)
+        operation.note({"gen_ai.memory.record.count": len(evidence.candidates)})
+        return evidence
+
+
+async def _gather(
+    db: Database,
+    user_id: UUID,
+    text: str,
+    filters: SearchFilter,
+    query_embedder: QueryEmbedder | None,
+    is_full: bool,
+) -> Evidence:
     query = parse_query(text, filters.now, filters.zone)
     meaning = MeaningReader(db, query_embedder, user_id, query, filters)
     reader = MemoryReader(db, user_id, query, filters, meaning, is_full)
@@ -189,6 +207,7 @@ async def gather_evidence(
         memory.words_gone,
         frozenset(meaning.reasons),
         memory.has_corrections,
+        memory.size,
     )
 
 

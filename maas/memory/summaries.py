@@ -35,6 +35,7 @@ class Summary:
     def from_row(
         cls, row: queries.RecordsRow | queries.RecordsAsOfRow | queries.WordlessRecordsRow, score: float = 0.0
     ) -> Summary:
+        """Return the value of a row; `score` is 0 to 1."""
         return cls(
             row["id"],
             row["period"],
@@ -105,21 +106,21 @@ async def list_memories(
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
     level: int | None = None,
-) -> list[dict[str, Any]]:
+) -> list[queries.ListMemoriesRow]:
     """Return a page of the valid summaries of a user, or of all summaries of one level, newest first.
 
     `before` is the cursor: created_at and id of the last summary on the page before.
     """
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows(queries.list_memories, user_id, at, last, limit, level)]
+    return await db.rows(queries.list_memories, user_id, at, last, limit, level)
 
 
-async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
+async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> queries.MemoryRow:
     """Return the summary, message or fact of this id, of this user if one is given. Raises MaasError('not_found')."""
     row = await db.row(queries.memory, memory_id)
     if row is None or user_id not in (None, row["user_id"]):
         raise MaasError("not_found", f"there is no memory {memory_id}")
-    return dict(row)
+    return row
 
 
 async def read_totals(db: Database, user_id: UUID) -> queries.MemoryTotalsRow:
@@ -128,14 +129,14 @@ async def read_totals(db: Database, user_id: UUID) -> queries.MemoryTotalsRow:
     return totals
 
 
-async def read_history(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
+async def read_history(db: Database, memory: queries.MemoryRow) -> list[queries.HistoryRow]:
     """Return the messages of a memory in order of time, then every summary that was made of them."""
-    return [dict(row) for row in await db.rows(queries.history, memory["user_id"], memory["raw_log_ids"])]
+    return await db.rows(queries.history, memory["user_id"], memory["raw_log_ids"])
 
 
-async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
+async def read_sources(db: Database, memory: queries.MemoryRow) -> list[queries.SourcesRow]:
     """Return the messages that a memory was made of, in order of time."""
-    return [dict(row) for row in await db.rows(queries.sources, memory["user_id"], memory["raw_log_ids"])]
+    return await db.rows(queries.sources, memory["user_id"], memory["raw_log_ids"])
 
 
 @dataclass(frozen=True, slots=True)

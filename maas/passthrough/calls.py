@@ -12,17 +12,17 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import structlog
 
-from maas.passthrough.apis import Api
+from maas.passthrough.apis import EMBEDDINGS, Api
 from maas.passthrough.replies import STREAM_ENDS, ProviderReply
-from shared import tracing
 from shared.bounded_http import MAX_STREAM_BYTES, MIB, ReplyTooLarge, bounded, is_event_stream
 from shared.errors import MaasError
 from shared.json import parse_json
+from shared.models import gen_ai
 
 GRACE_S = 15.0  # the official clients send a request again after 8 s at most
 MAX_CALL_S = 3600.0
@@ -47,7 +47,7 @@ class ProviderRequest:
     key: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     body: Mapping[str, Any]
-    span: str
+    provider: str
     timeout_s: float
 
 
@@ -199,13 +199,18 @@ class ProviderCalls:
         with place:
             try:
                 async with asyncio.timeout(MAX_CALL_S):
-                    with tracing.span(request.span, {}, "client"):
+                    name: Literal["chat", "embeddings"] = "embeddings" if request.api is EMBEDDINGS else "chat"
+                    with gen_ai.provider_call(name, request.provider, str(request.body["model"])) as operation:
                         await self._send(call, request, reply, on_end)
+                        if (status := call.head.result().status) >= 400:
+                            operation.fail(str(status))
+                        if reply.tokens_in is not None:
+                            operation.used(reply.tokens_in, reply.tokens_out or 0, reply.tokens_cached, reply.finish)
                 return
             except (httpx2.HTTPError, TimeoutError, ValueError) as error:
                 failure = _failure_of(error)
             except asyncio.CancelledError:
-                failure = MaasError("cancelled", "the client has left")
+                failure = MaasError("cancelled", "the client disconnected")
                 raise
             except Exception as error:
                 log.error("passthrough_crashed", exc_info=error)

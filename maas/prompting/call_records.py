@@ -1,4 +1,4 @@
-"""What is recorded of a model call: its row in llm_calls and the attributes of its span."""
+"""What is recorded of a model call: its row in llm_calls."""
 
 from __future__ import annotations
 
@@ -7,30 +7,7 @@ from typing import Any
 
 from maas.engine.stages import Prompt
 from maas.prompting.stored_calls import ModelCaller
-from shared import tracing
-from shared.models import Model, NamedModel, Request
-from shared.models.calls import Completion
-
-
-def request_attributes(model: Model, request: Request) -> tracing.Attributes:
-    """What the span of a call says when it begins."""
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "gcp.gemini" if model.provider == "gemini" else model.provider,
-        "gen_ai.request.model": model.name,
-        "gen_ai.request.temperature": request.temperature,
-        "gen_ai.request.max_tokens": request.max_tokens,
-    }
-
-
-def reply_attributes(completion: Completion) -> tracing.Attributes:
-    """What the span of a call says at its end."""
-    return {
-        "gen_ai.response.finish_reasons": (completion.reply.finish,),
-        "gen_ai.usage.input_tokens": completion.reply.usage.tokens_in,
-        "gen_ai.usage.output_tokens": completion.reply.usage.tokens_out,
-        "maas.attempts": completion.attempts,
-    }
+from shared.models import NamedModel
 
 
 def new_record(run: ModelCaller, model: NamedModel, stage: str, prompt: Prompt) -> dict[str, Any]:

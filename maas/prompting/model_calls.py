@@ -20,9 +20,10 @@ from maas.engine.run import LostRun, Run
 from maas.engine.stages import Deps, Prompt
 from maas.model_options import options_of
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
-from maas.prompting.call_records import ms_since, new_record, reply_attributes, request_attributes
+from maas.prompting.call_records import ms_since, new_record
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
 from maas.prompting.paused_models import check_pause
+from maas.prompting.rate_limits import RateLimit
 from maas.prompting.stored_calls import (
     ModelCaller,
     count_failed_attempts,
@@ -32,10 +33,21 @@ from maas.prompting.stored_calls import (
     take_stored_reply,
 )
 from maas.settings.models import budget_setting
-from shared import tracing
-from shared.models import Image, Message, Model, ModelError, NamedModel, Reply, Request, schema_instruction, spec_of
-from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
+from shared.models import (
+    Image,
+    Message,
+    Model,
+    ModelError,
+    NamedModel,
+    Reply,
+    Request,
+    gen_ai,
+    schema_instruction,
+    spec_of,
+)
+from shared.models.calls import Completion, Pace, StreamListener, complete, fingerprint
 from shared.models.context_window import count_request, learn, reported_window
+from shared.models.drawing import draw
 from shared.models.options import JsonSchema, ModelOptions
 from shared.models.places import place_at
 
@@ -243,13 +255,19 @@ async def _call(
     record = new_record(run, model, stage, prompt) | {"request_hash": request_hash}
     try:
         failed_attempts = count_failed_attempts(run, request_hash, options.tries)
-        await check_pause(run, deps.db, model)
+        limit = RateLimit.of(deps.db, model, options, is_counted=not is_replayed(run))
+        blocked_s = await check_pause(run, limit, model)
         if budget <= 0:
             cause = f"{spec_of(model)}: no time is left for another call ({budget_source(request.role)})"
             raise ModelError("timeout", cause)
-        with tracing.span(f"chat {model.name}", request_attributes(model, request), "client") as span:
-            completion = await _complete(deps, model, request, budget, options, failed_attempts, listener)
-            span.note(reply_attributes(completion))
+        taken = await limit.take(request, budget, blocked_s)
+        if request.role == ROLE_WITH_MEMORY:
+            budget -= time.monotonic() - began
+        with gen_ai.inference(model, request, prompt.role, prompt.version, listener is not None) as operation:
+            completion = await _complete(deps, model, request, budget, options, failed_attempts, limit, listener)
+            operation.answered(completion.reply, completion.first_piece_s)
+            operation.note({"maas.attempts": completion.attempts})
+        await limit.charge(taken, completion.reply)
     except ModelError as error:
         run.log.calls.append(
             record | {"finish": "error", "error": str(error), "attempts": error.attempts, "ms": ms_since(began)}
@@ -268,6 +286,7 @@ async def _call(
             "finish": reply.finish,
             "attempts": completion.attempts,
             "ms": ms_since(began),
+            "first_ms": None if completion.first_piece_s is None else round(completion.first_piece_s * 1000, 2),
             "tokens_in": reply.usage.tokens_in,
             "tokens_out": reply.usage.tokens_out,
             "cached": reply.usage.tokens_cached,
@@ -285,6 +304,7 @@ async def _complete(
     budget: float,
     options: ModelOptions,
     failed_attempts: int,
+    limit: RateLimit,
     listener: StreamListener | None,
 ) -> Completion:
     """Call a model once it has a place. The wait counts for the Responder alone: its user waits for the whole."""
@@ -303,6 +323,7 @@ async def _complete(
             pace=Pace(options.first_token_timeout, options.tokens_per_second),
             breaker_failures=options.breaker_failures,
             is_patient=options.is_own_server,
+            on_refusal=limit.block,
             sources=(options.attempt_source, budget_source(request.role)),
         )
 

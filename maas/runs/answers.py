@@ -64,7 +64,7 @@ async def read_answer(db: Database, run_id: UUID) -> RunAnswer:
         row["error_message"],
         tuple(row["sources"] or ()),
         tuple(row["degraded"]),
-        cast(Literal["budget", "stopped"] | None, row["limited"]),
+        row["limited"],
         cast(MemoryState, row["memory"]),
         tuple(row["memory_reasons"]),
         tuple(row["actions"] or ()),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import unified_diff
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from maas import queries
@@ -16,7 +16,7 @@ from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import ROLE_OF, Status
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
-from maas.runs.submit import read_run
+from maas.runs.submit import read_run_row
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Model
@@ -28,7 +28,8 @@ STATUS_OF = {  # the status in which each stage runs
     "final_responder": Status.RESPONDING,
     "archivist": Status.COMPLETED,
 }
-COLUMN_OF = {  # the column that each stage writes
+Column = Literal["analysis_result", "final_context_payload", "final_answer"]
+COLUMN_OF: Mapping[str, Column] = {  # the column that each stage writes
     "analyzer": "analysis_result",
     "assembler": "final_context_payload",
     "final_responder": "final_answer",
@@ -74,6 +75,7 @@ class Replay:
 
     @property
     def is_same(self) -> bool:
+        """Whether the stage wrote the same text again."""
         return self.now.wrote is not None and self.then.wrote == self.now.wrote
 
     def diff(self) -> list[str]:
@@ -82,6 +84,7 @@ class Replay:
         return list(unified_diff(then, now, "then", "now", n=2, lineterm=""))
 
     def to_json(self) -> dict[str, Any]:
+        """Return all fields, `is_same` and the lines of the diff."""
         return asdict(self) | {"is_same": self.is_same, "diff": self.diff()}
 
 
@@ -93,7 +96,7 @@ async def replay(
     Raises MaasError: `bad_parameter`, `not_found`, `not_finished`, `not_replayable`.
     """
     check_stage(only)
-    row = await read_run(deps.db, run_id)
+    row = await read_run_row(deps.db, run_id)
     if row["kind"] != "ask":
         raise MaasError(
             "not_replayable",
@@ -132,7 +135,7 @@ def _with_model(deps: Deps, stage: str, model: Model | None) -> Deps:
     return deps if model is None else deps.with_models({ROLE_OF[stage]: model})
 
 
-async def _has_begun(db: Database, row: Row, stage: str) -> bool:
+async def _has_begun(db: Database, row: queries.RunRow, stage: str) -> bool:
     match stage:
         case "analyzer":
             return row["analyzing_at"] is not None
@@ -144,7 +147,7 @@ async def _has_begun(db: Database, row: Row, stage: str) -> bool:
             return row["completed_at"] is not None and bool(await db.rows(queries.recorded_exchange, row["id"]))
 
 
-async def _replay(deps: Deps, stage: Stage, row: Row, name: str) -> Replay:
+async def _replay(deps: Deps, stage: Stage, row: queries.RunRow, name: str) -> Replay:
     calls = await deps.db.rows(queries.stage_calls, row["id"], name)
     run, is_changed, notes = await _rebuild_run(deps, row, name)
     outcome, error = Outcome(), None
@@ -165,7 +168,7 @@ async def _replay(deps: Deps, stage: Stage, row: Row, name: str) -> Replay:
     return Replay(name, ROLE_OF[name], then, now, is_changed, is_same, notes)
 
 
-async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | None, tuple[str, ...]]:
+async def _rebuild_run(deps: Deps, row: queries.RunRow, stage: str) -> tuple[Run, bool | None, tuple[str, ...]]:
     """The run as the stage saw it, with today's prompt; whether the prompt has changed, None if unknown; notes."""
     db, language = deps.db, await prompt_language(deps, row["assistant"])
     run = Run(
@@ -185,13 +188,14 @@ async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | No
         case "analyzer":
             return run, None, ("it searches what was known when the run began, in records that were not merged",)
         case "assembler":
-            draft = Draft.parse(row["draft_context"])
+            draft = _draft(row)
             prompt = (await read_prompts(db, "Assembler", language=language))["Assembler"]
             today = replace(draft, instruction=prompt.text, instruction_version=prompt.version)
             run = replace(run, analysis=row["analysis_result"], draft=today)
             return run, prompt.text != draft.instruction, ("today's text of Assembler stands in the recorded draft",)
         case "final_responder":
-            draft, payload = Draft.parse(row["draft_context"]), Payload.parse(row["final_context_payload"])
+            assert row["final_context_payload"] is not None
+            draft, payload = _draft(row), Payload.parse(row["final_context_payload"])
             name = await read_role_name(db, row["assistant"], row["user_id"])
             prompts = await read_prompts(db, "FinalResponder", name, language=language)
             role = role_text(prompts, name)
@@ -210,6 +214,11 @@ async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | No
             return run, None, ()
 
 
+def _draft(row: queries.RunRow) -> Draft:
+    assert row["draft_context"] is not None
+    return Draft.parse(row["draft_context"])
+
+
 async def _price(db: Database, call: Row) -> int | None:
     """What a call costs at the prices of today."""
     price: int | None = await db.value(
@@ -218,7 +227,7 @@ async def _price(db: Database, call: Row) -> int | None:
     return price
 
 
-async def _recorded(db: Database, row: Row, stage: str) -> str | None:
+async def _recorded(db: Database, row: queries.RunRow, stage: str) -> str | None:
     """What the stage wrote then, in the form of `_text_of`."""
     if stage == "analyzer":
         return None if row["analysis_result"] is None else _analysis_text(row["analysis_result"])
@@ -229,7 +238,7 @@ async def _recorded(db: Database, row: Row, stage: str) -> str | None:
     return None if record is None else _record_text(record["tags"] or [], record["summary"] or "")
 
 
-def _error(row: Row, stage: str, calls: Sequence[Row]) -> str | None:
+def _error(row: queries.RunRow, stage: str, calls: Sequence[queries.StageCallsRow]) -> str | None:
     """Why the stage failed then, or the built-in model stood in."""
     errors = [str(call["error"]) for call in calls if call["error"]]
     if errors:

@@ -212,20 +212,26 @@ class Submitter:
         return queue_full(self.queue_limit, advice, unfinished=row["unfinished"], retry_after=seconds)
 
 
-async def read_run_state(db: Database, run_id: UUID) -> dict[str, Any]:
+async def read_run_state(db: Database, run_id: UUID) -> queries.RunStatesRow:
     """What a client sees of a run. Raises MaasError('not_found')."""
     rows = await db.rows(queries.run_states, [run_id])
     if not rows:
         raise not_found(run_id)
-    return dict(rows[0])
+    return rows[0]
+
+
+async def read_run_row(db: Database, run_id: UUID) -> queries.RunRow:
+    """The whole row. Raises MaasError('not_found')."""
+    row = await db.row(queries.run, run_id)
+    if row is None:
+        raise not_found(run_id)
+    return row
 
 
 async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
     """The whole row, and what belongs to the run. Raises MaasError('not_found')."""
-    row = await db.row(queries.run, run_id)
-    if row is None:
-        raise not_found(run_id)
-    return await read_run_state(db, run_id) | dict(row)
+    row = await read_run_row(db, run_id)
+    return {**await read_run_state(db, run_id), **row}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +256,7 @@ class RunFilter:
 
 async def list_runs(
     db: Database, only: RunFilter, before: tuple[datetime, UUID] | None = None, limit: int = 50
-) -> list[dict[str, Any]]:
+) -> list[queries.ListRunsRow]:
     """Runs, newest first; `before` is created_at and id of the last run of the previous page."""
     at, last = before or (None, None)
     filters = (
@@ -266,11 +272,9 @@ async def list_runs(
         only.until,
     )
     if only.text is None:
-        rows = await db.rows(queries.list_runs, *filters, only.error_code, only.attributes)
-    else:
-        words = (only.text, MAX_COLLECTED_MESSAGES)
-        rows = await db.rows(queries.search_runs, *filters, *words, only.error_code, only.attributes)
-    return [dict(row) for row in rows]
+        return await db.rows(queries.list_runs, *filters, only.error_code, only.attributes)
+    words = (only.text, MAX_COLLECTED_MESSAGES)
+    return await db.rows(queries.search_runs, *filters, *words, only.error_code, only.attributes)
 
 
 async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:
@@ -316,6 +320,7 @@ def _without_span(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def not_found(run_id: UUID) -> MaasError:
+    """Return the error for a run that is not there, or not of this user."""
     return MaasError("not_found", f"there is no run {run_id}")
 
 

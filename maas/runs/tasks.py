@@ -57,6 +57,7 @@ class TaskLimits:
     seconds: int = 3600
 
     def to_json(self) -> dict[str, Any]:
+        """Return the limits as maas_insert_task takes them."""
         return {"calls": self.calls, "price": self.price, "seconds": self.seconds}
 
 

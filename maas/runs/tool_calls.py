@@ -15,7 +15,7 @@ from shared.errors import MaasError
 from shared.json import is_storable
 
 
-async def list_assistant_tools(db: Database, assistant: str) -> list[dict[str, Any]]:
+async def list_assistant_tools(db: Database, assistant: str) -> list[queries.AssistantToolsRow]:
     """The tools of an assistant: name, domain, effect, description, parameters, is_idempotent.
 
     Raises MaasError('unknown_assistant') if it has none and is not active.
@@ -23,7 +23,7 @@ async def list_assistant_tools(db: Database, assistant: str) -> list[dict[str, A
     rows = await db.rows(queries.assistant_tools, assistant)
     if not rows and not await db.rows(queries.assistant_definition, assistant):
         raise await unknown_assistant(db, assistant)
-    return [dict(row) for row in rows]
+    return rows
 
 
 async def insert_call(

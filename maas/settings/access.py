@@ -42,6 +42,12 @@ class AccessSettings(BaseSettings):
     refresh_days: int = Field(
         30, ge=1, le=3650, description="days after which a session that was not used must sign in again"
     )
+    link_days: int = Field(
+        0,
+        ge=0,
+        le=365,
+        description="longest lifetime of links by which anybody may read a conversation, in days; 0: there are none",
+    )
     sign_in_rate: int = Field(
         10, ge=1, description="rate limit: wrong passwords per email, address and minute in each process; then 429"
     )

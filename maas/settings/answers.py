@@ -23,7 +23,7 @@ class AnswerSettings(BaseSettings):
     fast_path: bool = Field(False, description="on: skip model calls that cannot change the result")
     history_rows: int = Field(10, ge=0, le=100, description="recent messages in a draft")
     facts: Literal["model", "rules"] = Field(
-        "model", description="model: the Archivist's model finds facts, too; rules: none but rules do"
+        "model", description="model: rules and the Archivist's model find facts; rules: only rules do"
     )
     facts_tokens: int = Field(300, ge=0, le=4000, description="token limit of what is known in a draft; 0: none")
     payload_tokens: int = Field(8000, ge=500, le=8000, description="token limit of final_context_payload")

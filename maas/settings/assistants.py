@@ -22,6 +22,10 @@ class AssistantSettings(BaseSettings):
     )
     tools: Names = Field((), description="toolsets of your own, as module:attribute, separated by commas")
     mcp_servers: str | None = Field(None, description="MCP servers whose tools are used: a JSON file, or JSON text")
+    a2a: Names = Field(
+        (),
+        description="assistants served over A2A, separated by commas; the first has the agent card of the host",
+    )
     orchestrator_debug: bool = Field(
         False,
         validation_alias=AliasChoices("ORCHESTRATOR_DEBUG"),

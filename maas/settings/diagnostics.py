@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings
 
 from maas.settings.sources import SOURCES
+from shared.tracing import Conventions, Export
 
 
 class DiagnosticsSettings(BaseSettings):
@@ -22,7 +23,16 @@ class DiagnosticsSettings(BaseSettings):
     otlp_endpoint: str | None = Field(
         None,
         validation_alias=AliasChoices("OTEL_EXPORTER_OTLP_ENDPOINT"),
-        description="OTLP/HTTP endpoint to which spans are exported; unset: no tracing",
+        description="OTLP/HTTP endpoint to which spans and metrics are exported; unset: none are",
+    )
+    genai_conventions: Conventions = Field(
+        "0.1.0",
+        description="version of the OpenTelemetry GenAI conventions that name spans and metrics; 1.41.0: the names of "
+        "semantic-conventions before they moved",
+    )
+    trace_texts: bool = Field(
+        False,
+        description="on: spans hold prompts, answers, queries, and the arguments and results of tools, too",
     )
     environment: Literal["development", "production"] = Field(
         "development", description="production: debug information of runs only for callers who may see it"
@@ -32,3 +42,9 @@ class DiagnosticsSettings(BaseSettings):
         validation_alias=AliasChoices("MAAS_LAYER_LOGGING", "ENABLE_LAYER_LOGGING"),
         description="off: no debug information of runs is stored or returned; ENABLE_LAYER_LOGGING is the same",
     )
+
+    def export(self, service: str) -> Export | None:
+        """What a process of this name exports to OpenTelemetry; None without an endpoint."""
+        if self.otlp_endpoint is None:
+            return None
+        return Export(self.otlp_endpoint, service, self.genai_conventions, self.trace_texts)

@@ -21,7 +21,7 @@ class EngineSettings(BaseSettings):
         "UTC", description="IANA time zone in which days begin and dates are read; the same for all processes"
     )
     blocking_scope: Literal["user", "global"] = Field(
-        "user", description="whose next run waits until an answer is archived: that user's, or everybody's"
+        "user", description="whose next run waits until an answer is archived: that of the same user, or everybody's"
     )
     retention_days: int | None = Field(
         None,

@@ -45,7 +45,7 @@ class ModelSettings(BaseSettings):
         None, description="options of models by role and name, such as URLs and timeouts: a JSON file, or JSON text"
     )
     model_profile: Literal["auto", "cloud", "local", "small"] = Field(
-        "auto", description="what settings are unless they are set, for hosted models, models at home, small ones"
+        "auto", description="defaults of other settings: for hosted models, for models at home, for small ones"
     )
     analyzer_timeout: float = Field(3.0, gt=0, description="time budget of the Analyzer's model, all attempts together")
     assembler_timeout: float = Field(

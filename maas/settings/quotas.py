@@ -30,6 +30,7 @@ class QuotaSettings(BaseSettings):
         le=1_000_000,
         description="limit of events that wait for one webhook of a user; then it is disabled",
     )
+    user_schedules: int = Field(20, ge=0, le=1000, description="limit of schedules of one user")
     user_memory_bytes: int = Field(
         256 * MIB, ge=1, description="limit of the text of messages and summaries of one user, in bytes"
     )

@@ -15,7 +15,8 @@ class WebhookSettings(BaseSettings):
     model_config = SOURCES
 
     webhook_networks: Names = Field(
-        (), description="networks beside public addresses that webhooks may reach, such as 127.0.0.0/8, by commas"
+        (),
+        description="networks that webhooks may reach beside public addresses, such as 10.0.0.0/8, separated by commas",
     )
     webhook_days: int = Field(7, ge=4, le=365, description="days after the last attempt for which deliveries are kept")
 

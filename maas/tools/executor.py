@@ -25,10 +25,9 @@ from maas.tools.openers import OpenDomains, OpenedDomain
 from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset, Verify, decide
 from maas.tools.write_ledger import WriteLedger
-from shared import tracing
 from shared.errors import MaasError
 from shared.log import concealing
-from shared.models import ToolCall
+from shared.models import ToolCall, gen_ai
 from shared.text import shorten
 
 VERIFY_TIMEOUT_S = 15.0
@@ -278,14 +277,14 @@ class Executor:
         if (body := opened.refusal(tool.needs)) is not None:
             return body
         await debug_log().start(8, tool.name)
-        attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name}
-        with concealing(opened.secrets), tracing.span(f"execute_tool {tool.name}", attributes) as span:
+        with concealing(opened.secrets), gen_ai.tool(call, tool.description, arguments.values) as operation:
             others = self._others(call, tool) if tool.effect == "read" else None  # a write holds the lock of writes
             body = await self._call_in_time(tool, arguments, opened, others)
             if not body["success"]:
-                span.fail(body["error_code"])
+                operation.fail(body["error_code"])
             elif tool.effect != "read" and tool.verify is not None and "verification" not in body:
                 body["verification"] = await self._verify(tool.verify, tool, arguments, body["data"], opened)
+            operation.note_result(body)
         if body["success"]:
             shown = {"bytes": size(body["data"])} if debug_log().is_enabled else None
             await debug_log().end(8, tool.name, shown)

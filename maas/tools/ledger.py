@@ -151,6 +151,7 @@ class CallLog:
         self._db = db
         self._events = events
         self._run = run
+        self.proposed: list[UUID] = []  # actions
         self._numbers: dict[str, int] = {}
         self._calls = 0
 
@@ -207,10 +208,12 @@ class CallLog:
             result.arguments.wording or {},
         )
         assert row is not None
+        self.proposed.append(row["id"])
         self._run.log.waiting = self._run.log.waiting or "run"
         await self._events.emit(
             EventType.APPROVAL_REQUIRED,
             {
+                "call_id": result.call.id,
                 "action_id": str(row["id"]),
                 "fingerprint": row["fingerprint"],
                 "tool": tool.name,

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never, get_args, get_type_hints
+from typing import Any, Literal, Protocol, assert_never, get_args, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -22,9 +22,6 @@ from maas.tools.schema import Schema, plain_schema, wrong_tool
 from maas.tools.wording import Preview, Wording
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
-
-if TYPE_CHECKING:
-    from maas.tools.calls import ToolResult
 
 Effect = Literal["read", "write", "dangerous"]
 Mode = Literal["auto", "plan", "ask"]
@@ -48,13 +45,30 @@ class ToolModels(Protocol):
     async def prompt_language(self) -> PromptLanguage: ...
 
 
+class NestedResult(Protocol):
+    """The result of a call that a tool made, a `ToolResult`. `code` says why it gave no data; None for a success."""
+
+    @property
+    def tool(self) -> Tool | None: ...
+
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+
+    @property
+    def code(self) -> str | None: ...
+
+    def untimed(self) -> dict[str, Any]:
+        """Return the body without latencies and ids of documents, as a model reads it."""
+        ...
+
+
 class OtherTools(Protocol):
     """The tools of a run that one of its tools may call: those that are open to the run, but for its own domain."""
 
     @property
     def tools(self) -> Toolset: ...
 
-    async def call(self, name: str, arguments: str) -> ToolResult: ...
+    async def call(self, name: str, arguments: str) -> NestedResult: ...
 
 
 @dataclass(frozen=True, slots=True)

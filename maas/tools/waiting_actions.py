@@ -22,7 +22,7 @@ from shared.text import clean, shorten, visible_line
 
 MARK = "⏸"
 NOTHING = "…"  # an answer of marks alone
-MAX_SHOWN = 5
+MAX_SHOWN = 20
 MAX_ARGUMENTS = 30
 MAX_VALUE_CHARS, MAX_NAME_CHARS, MAX_PHRASE_CHARS = 300, 60, 200
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -60,6 +60,8 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
         "more": "And {n} more.",
         "typed": "Type **yes** or **no**, or use the buttons.",
         "untyped": "Use the buttons, or approve or reject action {id}.",
+        "several_typed": "Type **yes, all**, **no, all**, **yes, except the second** or **yes, the second**, "
+        "or use the buttons; a yes or no alone decides nothing.",
         "none": "A typed yes or no decides none of several: use the buttons, or name the one that you mean.",
     },
     "ru": {
@@ -74,7 +76,9 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
         "more_arguments": "и ещё {n}",
         "more": "И ещё {n}.",
         "typed": "Напишите **да** или **нет** или нажмите кнопку.",
-        "untyped": "Нажмите кнопку или решите действие {id}.",
+        "untyped": "Нажмите кнопку или примите решение о действии {id}.",
+        "several_typed": "Напишите **да, все**, **нет, все**, **да, кроме второго** или **да, второе** или нажмите "
+        "кнопки; одно «да» или «нет» ничего не решает.",
         "none": "Одно «да» или «нет» на несколько действий не действует: нажмите кнопки или назовите нужное.",
     },
 }
@@ -113,7 +117,7 @@ def describe(rows: Sequence[queries.ShowActionsRow], language: Spoken, *, is_dia
     for place, row in enumerate(rows, 1):
         lines += ["", f"**{place}.** {title_of(row, language)}", *_lines(row, language)]
     lines += ["", words["more"].format(n=number - len(rows))] if number > len(rows) else []
-    return "\n".join([*lines, "", words["none"]])
+    return "\n".join([*lines, "", words["several_typed" if is_dialogue and len(rows) == number else "none"]])
 
 
 def title_of(row: queries.ShowActionsRow, language: Spoken) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from maas.conversations.language import Spoken
 from maas.tools.consent import Subject, subject_words
+from maas.tools.consent.tool_words import OBJECTS, VERBS
 from maas.tools.consent.values import amounts_of, currencies_of, names_of, times_of
-from maas.tools.words import OBJECTS, VERBS
 
 
 @dataclass(frozen=True, slots=True)

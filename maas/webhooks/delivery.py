@@ -10,7 +10,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +20,7 @@ import httpx2
 import structlog
 
 from maas import queries
+from maas.conversations.agent_tasks import find_task
 from maas.engine.supervision import cancel_all
 from maas.webhooks.signatures import sign
 from shared.bounded_http import is_unconnected, open_bounded
@@ -39,6 +40,7 @@ PURGE_INTERVAL_S = 600.0
 EXIT_TIMEOUT_S = 2.0
 MAX_REPLY_BYTES = 65_536  # of its headers; the body is not read
 USER_AGENT = "MaaS-Webhooks/1"
+A2A_JSON = "application/a2a+json"
 HOST = socket.gethostname()
 DeliveryError = Refusal | Literal["timeout", "unreachable", "no_answer"]
 log = structlog.get_logger()
@@ -53,6 +55,7 @@ class Delivery:
     is_slow: bool
     url: str
     secrets: Sequence[str]
+    headers: Mapping[str, str]
     body: dict[str, Any]
 
 
@@ -97,10 +100,18 @@ class Sender:
         rows = await self._db.rows(
             queries.claim_deliveries, HOST, os.getpid(), places, max(SLOW_PLACES - slow, 0), LEASE
         )
-        return [
-            Delivery(str(row["id"]), row["attempt"], row["is_slow"], row["url"], row["secrets"], row["body"])
-            for row in rows
-        ]
+        return [delivery for row in rows if (delivery := await self._prepare(row)) is not None]
+
+    async def _prepare(self, row: queries.ClaimDeliveriesRow) -> Delivery | None:
+        """Return what is sent for a claim; None if the task that it is about was deleted meanwhile."""
+        headers, body = {"content-type": "application/json"}, row["body"]
+        if row["task_id"] is not None and row["user_id"] is not None:
+            task = await find_task(self._db, row["user_id"], None, row["task_id"])
+            if task is None:
+                return None
+            headers, body = row["headers"] | {"content-type": A2A_JSON}, {"task": task.to_json(history_length=0)}
+        delivery_id, secrets = str(row["id"]), row["secrets"]
+        return Delivery(delivery_id, row["attempt"], row["is_slow"], row["url"], secrets, headers, body)
 
     async def _report(self, sending: dict[asyncio.Task[dict[str, Any]], Delivery], within: float) -> None:
         """Wait for the end of some deliveries, at most so many seconds, and store what came of them."""
@@ -121,7 +132,7 @@ class Sender:
         began = time.monotonic()
         body = json.dumps(delivery.body, ensure_ascii=False, separators=(",", ":")).encode()
         headers = sign(delivery.secrets, delivery.id, int(self._clock()), body)
-        headers |= {"content-type": "application/json", "user-agent": USER_AGENT}
+        headers |= {**delivery.headers, "user-agent": USER_AGENT}
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 request = await requests.build(http, delivery.url, body, headers)

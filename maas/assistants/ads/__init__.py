@@ -19,6 +19,7 @@ PLUGIN = Plugin(
     ),
     settings="settings:AdsSettings",
     checks="checks:CHECKS",
+    tasks="sync_queue:background_tasks",
     routes="routes:ROUTES",
     tags={"brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use."},
 )

@@ -27,9 +27,12 @@ Domain = Literal["ads", "creative", "crm", "whatsapp"]
 DOMAINS: tuple[Domain, ...] = ("ads", "creative", "crm", "whatsapp")
 ACCOUNT, FACEBOOK_TOKEN, CRM_TOKEN = "account", "facebook_token", "crm_token"  # members of ToolContext.values
 STALE_AFTER = timedelta(days=1)
-NO_ACCOUNT = "there is no advertising account yet; an operator adds one: maas ads account add"
+ENDS_SOON = timedelta(days=14)  # of a token
+DOMAIN_OF: Mapping[str, Domain] = {"Facebook": "ads", "amoCRM": "crm", "WhatsApp": "whatsapp"}
+SERVICES: Mapping[Domain, str] = {"ads": "Facebook", "creative": "Facebook", "crm": "amoCRM", "whatsapp": "WhatsApp"}
+NO_ACCOUNT = "there is no advertising account yet; an operator adds one: maas ads connect"
 UNKNOWN_ACCOUNT = "there is no such account; ask which one, or leave it out for the default"
-NO_AD_ACCOUNT = "this account has no ad account; an operator adds one: maas ads account add"
+NO_AD_ACCOUNT = "this account has no ad account; an operator adds one: maas ads connect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Account:
     is_connected: Mapping[Domain, bool]
     has_data: Mapping[Domain, bool]
     synced_at: Mapping[Domain, datetime | None]
+    token_ends_at: Mapping[Domain, datetime | None]
+    sync_errors: Mapping[str, str]
     read_at: datetime
 
     @property
@@ -103,8 +108,11 @@ class Account:
 
     def freshness(self, *domains: Domain) -> dict[str, Any]:
         """When the tables of domains were last filled from their services, for a result; old ones are said in words."""
-        wanted = [one for one in domains if self.is_connected[one]]
-        times = {one: self.synced_at[one] for one in wanted}
+        times = {
+            one: self.synced_at[one] for one in domains if self.is_connected[one] or self.synced_at[one] is not None
+        }
+        if not times:
+            return {}
         shown: dict[str, Any] = {
             "synced_at": {
                 one: None if at is None else at.astimezone(self.timezone).isoformat(timespec="minutes")
@@ -112,9 +120,11 @@ class Account:
             }
         }
         if old := [one for one, at in times.items() if at is None or self.read_at - at > STALE_AFTER]:
+            services = dict.fromkeys(SERVICES[one] for one in old)
+            reasons = [self.sync_errors[name] for name in services if name in self.sync_errors]
             shown["stale"] = (
                 f"the tables of {', '.join(old)} were not filled within a day, so what came since is missing: say so; "
-                "an operator runs maas ads sync"
+                + ("; ".join(reasons) or "no sync has come to its end: an operator looks at maas ads syncs")
             )
         return shown
 
@@ -189,6 +199,13 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
             "crm": row["crm_synced_at"],
             "whatsapp": row["whatsapp_synced_at"],
         },
+        token_ends_at={
+            "ads": row["ads_token_ends_at"],
+            "creative": row["ads_token_ends_at"],
+            "crm": row["crm_token_ends_at"],
+            "whatsapp": None,
+        },
+        sync_errors=row["sync_errors"] or {},
         read_at=row["read_at"],
     )
 

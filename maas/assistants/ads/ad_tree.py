@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
-from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Status
+from maas.assistants.ads.clients.facebook import FacebookClient, Status
 from maas.assistants.ads.clients.facebook_insights import Insights, Level
+from maas.assistants.ads.clients.facebook_objects import Ad, AdSet, Campaign
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.references import the_one
@@ -39,19 +40,22 @@ class AdTree:
         self._owner = (user_id, account.id)
 
     async def campaigns(self) -> list[Campaign]:
-        """All campaigns of the account; they are kept."""
+        """All campaigns of the account; they are kept, and those that are no longer there are known as deleted."""
         with vendor_errors():
             found = await self.facebook.campaigns(self.account.fb_id)
         await self._keep(queries.ads_keep_campaigns, found)
+        await self._db.rows(queries.ads_mark_deleted_campaigns, *self._owner, [one.fb_id for one in found])
         return found
 
     async def adsets(self, campaign_fb_id: str | None = None) -> list[AdSet]:
-        """The ad sets of a campaign, or of the account; they are kept."""
+        """The ad sets of a campaign, or of the account; they are kept, as campaigns are."""
         if campaign_fb_id is None:  # an ad set is kept below its campaign
             await self.campaigns()
         with vendor_errors():
             found = await self.facebook.adsets(campaign_fb_id or self.account.fb_id)
         await self._keep(queries.ads_keep_adsets, found)
+        if campaign_fb_id is None:
+            await self._db.rows(queries.ads_mark_deleted_adsets, *self._owner, [one.fb_id for one in found])
         return found
 
     async def ads(self, campaign_fb_id: str | None = None) -> tuple[list[AdSet], list[Ad]]:
@@ -59,11 +63,33 @@ class AdTree:
         with vendor_errors():
             reads = self.adsets(campaign_fb_id), self.facebook.ads(campaign_fb_id or self.account.fb_id)
             adsets, ads = await together(*reads)
-        await self._keep(queries.ads_keep_ads, ads)
-        shown = [one for one in ads if one.creative_fb_id is not None]
-        await self._keep(queries.ads_keep_creatives, shown)
-        await self._keep(queries.ads_keep_shown, shown)
+        await self._keep_ads(ads)
+        if campaign_fb_id is None:
+            await self._db.rows(queries.ads_mark_deleted_ads, *self._owner, [one.fb_id for one in ads])
         return adsets, ads
+
+    async def unlisted_campaigns(self, listed: Iterable[Campaign], fb_ids: Iterable[str]) -> list[Campaign]:
+        """Those of `fb_ids` that are not among `listed`: lists have no deleted ones. They are kept."""
+        with vendor_errors():
+            found = await self.facebook.campaigns_by_id(_missing(listed, fb_ids))
+        await self._keep(queries.ads_keep_campaigns, found)
+        return found
+
+    async def unlisted_adsets(self, listed: Iterable[AdSet], fb_ids: Iterable[str]) -> list[AdSet]:
+        """As `unlisted_campaigns`; they are kept with their campaigns."""
+        with vendor_errors():
+            found = await self.facebook.adsets_by_id(_missing(listed, fb_ids))
+        await self.unlisted_campaigns([], await self._unknown("campaigns", (one.campaign_fb_id for one in found)))
+        await self._keep(queries.ads_keep_adsets, found)
+        return found
+
+    async def unlisted_ads(self, listed: Iterable[Ad], fb_ids: Iterable[str]) -> list[Ad]:
+        """As `unlisted_campaigns`; they are kept with their ad sets, campaigns and creatives."""
+        with vendor_errors():
+            found = await self.facebook.ads_by_id(_missing(listed, fb_ids))
+        await self.unlisted_adsets([], await self._unknown("adsets", (one.adset_fb_id for one in found)))
+        await self._keep_ads(found)
+        return found
 
     async def insights(
         self, level: Level, period: Period, parent: str | None = None, by_day: bool = False
@@ -86,13 +112,15 @@ class AdTree:
     async def all_days(self, period: Period) -> tuple[int, int]:
         """Keep the figures by day of all ad sets, and with them of directions, and of creatives; how many rows of each.
 
-        A day that Facebook has restated is changed.
+        A day that Facebook has restated is changed. Figures of deleted objects are kept with these.
         """
         adsets = _days(await self.insights("adset", period, by_day=True))
+        await self.unlisted_adsets([], await self._unknown("adsets", (one["fb_id"] for one in adsets)))
         await self._keep(queries.ads_keep_adset_days, adsets)
         days = (period.first, period.last)
         await self._db.rows(queries.ads_sync_direction_days, *self._owner, *days)
         ads = _days(await self.insights("ad", period, by_day=True), _VIDEO)
+        await self.unlisted_ads([], await self._unknown("ads", (one["fb_id"] for one in ads)))
         await self._keep(queries.ads_keep_creative_days, ads)
         return len(adsets), len(ads)
 
@@ -115,7 +143,8 @@ class AdTree:
         wanted = sorted(set(ad_fb_ids))
         found = await self._creatives_of(wanted)
         if len(found) < len(wanted):
-            await self.ads()
+            _, ads = await self.ads()
+            await self.unlisted_ads(ads, wanted)
             found = await self._creatives_of(wanted)
         return found
 
@@ -139,6 +168,19 @@ class AdTree:
         rows = await self._db.rows(queries.ads_creatives_of, *self._owner, ad_fb_ids)
         return {row["fb_id"]: row["creative_id"] for row in rows}
 
+    async def _unknown(self, kind: Literal["campaigns", "adsets", "ads"], fb_ids: Iterable[str | None]) -> list[str]:
+        """Those of `fb_ids` that are not kept."""
+        wanted = sorted({one for one in fb_ids if one is not None})
+        rows = await self._db.rows(queries.ads_unknown, *self._owner, kind, wanted) if wanted else []
+        return [row["fb_id"] for row in rows]
+
+    async def _keep_ads(self, ads: Sequence[Ad]) -> None:
+        """Keep ads and the creatives that they show."""
+        await self._keep(queries.ads_keep_ads, ads)
+        shown = [one for one in ads if one.creative_fb_id is not None]
+        await self._keep(queries.ads_keep_creatives, shown)
+        await self._keep(queries.ads_keep_shown, shown)
+
     async def _keep(self, query: Query[Any, uuid, uuid, jsonb], found: Sequence[Any]) -> None:
         if found:
             await self._db.rows(query, *self._owner, [one if isinstance(one, dict) else asdict(one) for one in found])
@@ -152,6 +194,10 @@ def tree_of(db: Database, vendors: Vendors, context: ToolContext) -> AdTree:
 async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
     """The results of reads that run at the same time. The first exception cancels the others and is raised."""
     return await run_concurrently(works)
+
+
+def _missing(listed: Iterable[Campaign | AdSet | Ad], fb_ids: Iterable[str]) -> list[str]:
+    return sorted(set(fb_ids) - {one.fb_id for one in listed})
 
 
 def figures_of(one: Insights) -> Figures:

@@ -1,7 +1,8 @@
 """What the advertising assistants know before the first tool call: preferences, integrations, account, directions.
 
 Each source is a tool without arguments that only reads; they are called concurrently, and one that fails is left out.
-The user's notes and the summary of the dialogue are in the draft of every assistant.
+What is not set up yet is in `missing.py`; the user's notes and the summary of the dialogue are in the draft of every
+assistant.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from maas.tools.tool import Tool, ToolContext, tool
 from shared.vendors import VendorError
 
 DOMAIN = "account"
-PROVIDERS = ("user_specs", "brain_actions", "integrations", "ad_account_status", "directions")
+PROVIDERS = ("set_up", "user_specs", "brain_actions", "integrations", "ad_account_status", "directions")
 MAX_SPECS, MAX_ACTIONS, MAX_DIRECTIONS = 50, 10, 50
 STATUS_TTL = timedelta(seconds=300)
 

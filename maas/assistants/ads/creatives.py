@@ -23,7 +23,7 @@ from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.references import the_one
 from maas.assistants.ads.revenue import Revenue, read_revenue
-from maas.assistants.ads.tools.arguments import judge, versus_targets
+from maas.assistants.ads.targets import judge, versus_targets
 from maas.tools.tool import ToolContext
 from shared.db import Database
 

@@ -63,6 +63,7 @@ def define_ads(settings: Settings) -> Definition:
         limits=Limits(rounds=own.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
         model=model,
         language="ru",
+        opening="/start",
         needs=_needs(model, settings),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from maas.assistants.ads import queries
@@ -21,7 +20,6 @@ from shared.db import Database
 
 NO_ADSET = "the direction has no ad set at Facebook, so it has no budget there"
 NO_DIRECTION = "there is no such direction: take an id or a name from getDirections"
-Row = Mapping[str, Any]
 
 
 class Directions:
@@ -45,16 +43,16 @@ class Directions:
         first, last = period.facebook_days
         return Period(period.name, first, last, period.zone, period.today)
 
-    async def rows(self) -> list[Row]:
+    async def rows(self) -> list[queries.AdsDirectionsRow]:
         """All directions, with `adset_fb_ids`."""
-        return [dict(row) for row in await self._db.rows(queries.ads_directions, *self._owner, None)]
+        return await self._db.rows(queries.ads_directions, *self._owner, None)
 
-    async def find(self, reference: str) -> Row:
+    async def find(self, reference: str) -> queries.AdsDirectionsRow:
         """A direction, by its id, that of its ad set, or its name. Raises ToolFailure."""
         rows = await self._db.rows(queries.ads_directions, *self._owner, reference)
-        return dict(the_one(rows, NO_DIRECTION))
+        return the_one(rows, NO_DIRECTION)
 
-    async def figures(self, rows: Sequence[Row], period: Period) -> dict[UUID, Figures]:
+    async def figures(self, rows: Sequence[queries.AdsDirectionsRow], period: Period) -> dict[UUID, Figures]:
         """The figures of each direction over a period."""
         if self.tree is None:
             found = await self._db.rows(queries.ads_direction_figures, *self._owner, period.first, period.last)
@@ -62,7 +60,7 @@ class Directions:
         of_adsets = await self.tree.figures("adset", period)
         return {row["id"]: _sum(row, of_adsets) for row in rows}
 
-    async def days(self, row: Row, period: Period) -> dict[date, Figures]:
+    async def days(self, row: queries.AdsDirectionsRow, period: Period) -> dict[date, Figures]:
         """The figures of a direction by day; days without any are left out. Those of Facebook are kept."""
         if self.tree is None:
             found = await self._db.rows(
@@ -78,16 +76,15 @@ class Directions:
             await self._db.rows(queries.ads_keep_direction_days, self.account.user_id, row["id"], kept)
         return days
 
-    async def results(self, period: Period) -> dict[UUID, Row]:
+    async def results(self, period: Period) -> dict[UUID, queries.AdsDirectionResultsRow]:
         """What became of the leads that came in a period: leads, engaged, qualified, revenue."""
         found = await self._db.rows(
             queries.ads_direction_results, self.account.user_id, self.account.id, period.start, period.end
         )
-        return {one["direction_id"]: dict(one) for one in found if one["direction_id"] is not None}
+        return {one["direction_id"]: one for one in found if one["direction_id"] is not None}
 
-    async def creatives(self, row: Row, limit: int) -> list[Row]:
-        found = await self._db.rows(queries.ads_direction_creatives, self.account.user_id, row["id"], limit)
-        return [dict(one) for one in found]
+    async def creatives(self, row: queries.AdsDirectionsRow, limit: int) -> list[queries.AdsDirectionCreativesRow]:
+        return await self._db.rows(queries.ads_direction_creatives, self.account.user_id, row["id"], limit)
 
     @property
     def _owner(self) -> tuple[UUID, UUID]:
@@ -101,7 +98,7 @@ def directions_of(db: Database, vendors: Vendors, context: ToolContext) -> Direc
     return Directions(db, account, ad_account, tree)
 
 
-def _sum(row: Row, of_adsets: Mapping[str, Figures]) -> Figures:
+def _sum(row: queries.AdsDirectionsRow, of_adsets: Mapping[str, Figures]) -> Figures:
     return sum((of_adsets.get(fb_id, Figures()) for fb_id in row["adset_fb_ids"]), Figures())
 
 
@@ -109,12 +106,14 @@ def _figures(row: queries.AdsDirectionFiguresRow | queries.AdsDirectionDaysRow) 
     return Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
 
 
-async def find_running_direction(db: Database, context: ToolContext, reference: str) -> Row:
-    """The direction with this id or name, if it runs ads. Raises ToolFailure."""
+async def find_running_direction(
+    db: Database, context: ToolContext, reference: str
+) -> tuple[queries.AdsDirectionsRow, str]:
+    """The direction with this id or name, if it runs ads, and its ad set at Facebook. Raises ToolFailure."""
     rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
-    row: Row = the_one(rows, NO_DIRECTION)
+    row = the_one(rows, NO_DIRECTION)
     if row["status"] != "ACTIVE":
         raise ToolFailure("the direction is paused: nothing was launched")
     if row["fb_adset_id"] is None:
         raise ToolFailure("the direction has no ad set at Facebook: nothing was launched")
-    return row
+    return row, row["fb_adset_id"]

@@ -142,7 +142,7 @@ def _tier_by_roi(roi: Decimal | None) -> int | None:
 
 
 def _tier_by_cost(cost: Decimal | None, target: Decimal | None) -> int | None:
-    if cost is None or target is None or target <= 0:
+    if cost is None or cost < 0 or target is None or target <= 0:  # less than 0: more was given back than spent
         return None
     share = cost / target
     return 0 if share < Decimal("0.7") else 1 if share < 1 else 2 if share <= Decimal("1.5") else 3

@@ -2,7 +2,7 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Never, TypedDict
+from typing import Any, Literal, Never, TypedDict
 from uuid import UUID
 
 from shared import query as pg
@@ -26,10 +26,13 @@ class AdsAccountRow(TypedDict):
     rate_currency: str | None
     rated_on: date | None
     instance: str | Any
+    ads_token_ends_at: datetime | None
+    crm_token_ends_at: datetime | None
     ads_synced_at: datetime | None
     crm_synced_at: datetime | None
     whatsapp_synced_at: datetime | None
     read_at: datetime | Any
+    sync_errors: Any
     other_ad_accounts: list[str] | Any
     has_facebook_token: bool | Any
     has_crm_token: bool | Any
@@ -76,7 +79,7 @@ keep_ad_account_status: Query[KeepAdAccountStatusRow, pg.uuid, pg.uuid, pg.bool_
 class DirectionsInShortRow(TypedDict):
     id: UUID
     name: str
-    status: str
+    status: Literal["ACTIVE", "PAUSED"]
     daily_budget_minor: int | None
     target_cpl: Decimal | None
     target_cpl_currency: str | None
@@ -112,18 +115,22 @@ class AdsConnectionsRow(TypedDict):
     service: str | Any
     connections: int | Any
     without_token: int | Any
+    ending: int | Any
+    ends_at: datetime | Any
     stale: int | Any
+    failing: int | Any
+    error: str | Any
     users: list[UUID] | Any
 
-ads_connections: Query[AdsConnectionsRow, pg.bool_, pg.interval]
+ads_connections: Query[AdsConnectionsRow, pg.bool_, pg.interval, pg.interval]
 
 # ads_creatives.sql
 
 class CreativesRow(TypedDict):
     id: UUID | Any
     title: str | Any
-    media_type: str | Any
-    status: str | Any
+    media_type: Literal["video", "image", "carousel"] | Any
+    status: Literal["draft", "ready", "paused", "archived"] | Any
     fb_creative_id: str | None
     created_at: datetime | Any
     direction_id: UUID | Any
@@ -165,8 +172,8 @@ class FindCreativesRow(TypedDict):
     id: UUID
     title: str
     name: str
-    media_type: str
-    status: str
+    media_type: Literal["video", "image", "carousel"]
+    status: Literal["draft", "ready", "paused", "archived"]
     direction_id: UUID | None
     fb_creative_id: str | None
     fb_video_id: str | None
@@ -230,7 +237,7 @@ class CreativeTestsRow(TypedDict):
     id: UUID | Any
     creative_id: UUID | Any
     title: str | Any
-    status: str | Any
+    status: Literal["running", "stopped", "finished", "failed"] | Any
     budget_usd: Decimal | None
     budget_minor: int | None
     started_at: datetime | Any
@@ -312,7 +319,7 @@ class AdsDialogRow(TypedDict):
 ads_dialog: Query[AdsDialogRow, pg.uuid, pg.uuid, pg.uuid, pg.text]
 
 class AdsDialogMessagesRow(TypedDict):
-    direction: str
+    direction: Literal["in", "out"]
     text: str | Any
     sent_at: datetime
 
@@ -350,7 +357,7 @@ ads_end_send: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.text, pg
 
 class AdsSendsRow(TypedDict):
     number: str
-    state: str
+    state: Literal["sending", "sent", "failed"]
     problem: str | None
 
 ads_sends: Query[AdsSendsRow, pg.uuid, pg.uuid]
@@ -360,7 +367,7 @@ ads_sends: Query[AdsSendsRow, pg.uuid, pg.uuid]
 class AdsDirectionsRow(TypedDict):
     id: UUID
     name: str
-    status: str
+    status: Literal["ACTIVE", "PAUSED"]
     fb_adset_id: str | None
     daily_budget_minor: int | None
     target_cpl: Decimal | None
@@ -402,8 +409,8 @@ ads_direction_results: Query[AdsDirectionResultsRow, pg.uuid, pg.uuid, pg.timest
 class AdsDirectionCreativesRow(TypedDict):
     id: UUID
     title: str
-    media_type: str
-    status: str
+    media_type: Literal["video", "image", "carousel"]
+    status: Literal["draft", "ready", "paused", "archived"]
     total: int | Any
 
 ads_direction_creatives: Query[AdsDirectionCreativesRow, pg.uuid, pg.uuid, pg.int8]
@@ -421,6 +428,17 @@ ads_keep_campaigns: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 ads_keep_adsets: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_keep_ads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_mark_deleted_campaigns: Value[None, Never, pg.uuid, pg.uuid, pg.array[pg.text]]
+
+ads_mark_deleted_adsets: Value[None, Never, pg.uuid, pg.uuid, pg.array[pg.text]]
+
+ads_mark_deleted_ads: Value[None, Never, pg.uuid, pg.uuid, pg.array[pg.text]]
+
+class AdsUnknownRow(TypedDict):
+    fb_id: str | Any
+
+ads_unknown: Value[str, AdsUnknownRow, pg.uuid, pg.uuid, pg.text, pg.array[pg.text]]
 
 ads_keep_creatives: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
@@ -477,7 +495,7 @@ ads_creatives_of: Query[AdsCreativesOfRow, pg.uuid, pg.uuid, pg.array[pg.text]]
 class AdsCreativesRow(TypedDict):
     id: UUID | Any
     title: str | Any
-    status: str | Any
+    status: Literal["draft", "ready", "paused", "archived"] | Any
     direction: str | Any
     target_cpl: Decimal | None
     target_qcpl: Decimal | None
@@ -669,6 +687,14 @@ ads_set_targets: Value[UUID, AdsSetTargetsRow, pg.uuid, pg.uuid, pg.text, pg.num
 
 ads_direct_ads: Value[None, Never, pg.uuid, pg.uuid]
 
+class AdsSetUpRow(TypedDict):
+    has_adsets: bool | Any
+    has_directions: bool | Any
+    has_stages: bool | Any
+    has_qualifying: bool | Any
+
+ads_set_up: Query[AdsSetUpRow, pg.uuid, pg.uuid, pg.uuid]
+
 # ads_sync.sql
 
 class AdsSyncedToRow(TypedDict):
@@ -679,6 +705,8 @@ ads_synced_to: Value[date, AdsSyncedToRow, pg.uuid, pg.uuid]
 ads_set_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.date, pg.date, pg.bool_]
 
 ads_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+ads_keep_token_end: Value[None, Never, pg.uuid, pg.uuid, pg.timestamptz]
 
 ads_sync_direction_days: Value[None, Never, pg.uuid, pg.uuid, pg.date, pg.date]
 
@@ -694,6 +722,8 @@ ads_crm_synced_to: Value[datetime, AdsCrmSyncedToRow, pg.uuid, pg.uuid]
 ads_link_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
 
 ads_keep_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_forget_crm_leads: Value[int, Never, pg.uuid, pg.uuid, pg.array[pg.text]]
 
 class AdsFormsToReadRow(TypedDict):
     fb_id: str
@@ -733,6 +763,47 @@ ads_keep_messages: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.jsonb]
 ads_keep_chat: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.text, pg.text]
 
 ads_chat_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.timestamptz]
+
+# ads_syncs.sql
+
+class AdsClaimSyncRow(TypedDict):
+    id: UUID | Any
+    owner: UUID | Any
+    user_id: UUID | Any
+    service: str | Any
+    named: str | Any
+    account: str
+    user_account_id: UUID | Any
+
+ads_claim_sync: Query[AdsClaimSyncRow, pg.int4, pg.interval, pg.uuid]
+
+class AdsRenewSyncRow(TypedDict):
+    id: UUID
+
+ads_renew_sync: Value[UUID, AdsRenewSyncRow, pg.uuid, pg.uuid, pg.interval]
+
+ads_end_sync: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+ads_release_sync: Value[None, Never, pg.uuid, pg.uuid]
+
+class AdsSyncsRow(TypedDict):
+    user_id: UUID | Any
+    account: str
+    service: str | Any
+    named: str | Any
+    id: UUID
+    synced_at: datetime | Any
+    interval_min: int | Any
+    failures: int
+    error: str | None
+    is_claimed: bool | Any
+    begun_at: datetime | None
+    due_at: datetime | Any
+    read_at: datetime | Any
+
+ads_syncs: Query[AdsSyncsRow, pg.uuid, pg.text, pg.int4]
+
+ads_set_sync_interval: Value[None, Never, pg.uuid, pg.uuid, pg.int4]
 
 # brain.sql
 

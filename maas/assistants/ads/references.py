@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from maas.tools.calls import ToolFailure
 from shared.text import one_line, shorten
 
+DELETED = "DELETED"
+PAST = ("ARCHIVED", DELETED)
 MAX_NAMED = 5
 MAX_NAME_CHARS = 60
 Row = TypeVar("Row", bound=Mapping[str, Any])
@@ -15,7 +17,7 @@ Row = TypeVar("Row", bound=Mapping[str, Any])
 
 def the_one(rows: Sequence[Row], missing: str, id_column: str = "id") -> Row:
     """The row with the id that was asked for, which `is_id` marks and which comes first, else the only one by name,
-    or the only one of them that is not archived.
+    or the only one of them that is not deleted, or neither archived nor deleted.
 
     Raises ToolFailure: with `missing` where there is none, and with their ids where several have the name.
     """
@@ -23,8 +25,9 @@ def the_one(rows: Sequence[Row], missing: str, id_column: str = "id") -> Row:
         raise ToolFailure(missing)
     if rows[0]["is_id"] or len(rows) == 1:
         return rows[0]
-    if len(current := [row for row in rows if row["status"].upper() != "ARCHIVED"]) == 1:
-        return current[0]
+    for past in ((DELETED,), PAST):
+        if len(current := [row for row in rows if row["status"].upper() not in past]) == 1:
+            return current[0]
     named = ", ".join(f"{row[id_column] or row['id']} ({row['status']})" for row in rows[:MAX_NAMED])
     label = shorten(one_line(str(rows[0]["name"])), MAX_NAME_CHARS)
     raise ToolFailure(f"several are named {label!r}; ask the user which one, and take its id: {named}")

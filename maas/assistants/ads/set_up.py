@@ -12,16 +12,16 @@ import typer
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, AdAccount, read_account
+from maas.assistants.ads.owner import Owner, with_owner
 from maas.assistants.ads.tools.arguments import MAX_MONEY, money
-from maas.cli.invocation import read_uuid, with_database
-from maas.cli.output import Table, note, show
+from maas.settings import Settings
+from maas.terminal.output import Table, note, show
 from shared.db import Database
 from shared.errors import MaasError
 
 MAX_NAME_CHARS = 200
 T = TypeVar("T")
 Targets = tuple[Decimal | None, Decimal | None]  # of CPL and of QCPL
-Owner = Annotated[str, typer.Option("--user", "-u", help="user whose business it is, a UUID")]
 Named = Annotated[
     str | None, typer.Option("--account", "-a", help="account or ad account", show_default="the default one")
 ]
@@ -108,14 +108,12 @@ def rate(
 
 
 def _run(user: str, named: str | None, command: str, work: Callable[[Database, Account], Awaitable[T]]) -> T:
-    user_id = read_uuid(user, "--user")
-
-    async def run(db: Database) -> T:
+    async def run(db: Database, _: Settings, user_id: UUID) -> T:
         if (account := await read_account(db, user_id, named)) is None:
             raise MaasError("not_found", "there is no such account; maas ads account list shows them")
         return await work(db, account)
 
-    return with_database(lambda db, _: run(db), command=f"ads {command}", user_id=user_id)
+    return with_owner(user, run, f"ads {command}")
 
 
 async def choose_stages(
@@ -138,7 +136,7 @@ async def list_directions(
     db: Database, account: Account, add: list[str] | None, name: str | None, targets: Targets, of: str | None = None
 ) -> tuple[AdAccount, list[queries.AdsDirectionsAndProposalsRow]]:
     if (ad_account := account.ad_account) is None:
-        raise MaasError("not_found", "this account has no ad account; maas ads account add --fb adds one")
+        raise MaasError("not_found", "this account has no ad account; maas ads connect adds one")
     owner = (account.user_id, ad_account.id)
     if add is not None:
         await add_direction(db, account, ad_account, list(dict.fromkeys(add)), name, targets)

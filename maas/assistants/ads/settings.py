@@ -8,13 +8,14 @@ from pydantic import AliasChoices, Field, SecretStr, field_validator
 
 from maas.settings.plugins import PluginSettings
 
+MAX_SYNC_INTERVAL_MIN = 10_080  # a week
 _ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
 
 
 class AdsSettings(PluginSettings):
     """Models and services. Tokens of ad accounts and CRMs are no settings: they are secrets of users."""
 
-    orchestrator_secrets = ("evolution_api_key",)
+    orchestrator_secrets = ("evolution_api_key", "fb_app_secret")
 
     meta_orchestrator_model: str | None = Field(
         None,
@@ -34,6 +35,12 @@ class AdsSettings(PluginSettings):
         description="rounds of model and tools of ads",
     )
 
+    ads_sync_interval: int = Field(
+        60,
+        ge=0,
+        le=MAX_SYNC_INTERVAL_MIN,
+        description="minutes between two syncs of a connection, which orchestrators do by themselves; 0: never",
+    )
     fb_base_url: str = Field(
         "https://graph.facebook.com",
         validation_alias=AliasChoices("FB_BASE_URL"),
@@ -44,6 +51,15 @@ class AdsSettings(PluginSettings):
         validation_alias=AliasChoices("FB_API_VERSION"),
         pattern=r"^v[0-9]{1,3}\.[0-9]{1,2}$",
         description="version of Facebook's Marketing API, such as v24.0",
+    )
+    fb_app_id: str | None = Field(
+        None,
+        validation_alias=AliasChoices("FB_APP_ID"),
+        pattern=r"^[0-9]{1,20}$",
+        description="id of the app that tokens of Facebook are of; with FB_APP_SECRET, syncs renew those that end",
+    )
+    fb_app_secret: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("FB_APP_SECRET"), description="secret of that app"
     )
     amocrm_base_url: str | None = Field(
         None,

@@ -12,114 +12,85 @@ from datetime import date, datetime, timedelta
 from uuid import UUID, uuid4
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import Account, account_of, read_values
+from maas.assistants.ads.account import CRM_TOKEN, DOMAIN_OF, Account, account_of, read_values
 from maas.assistants.ads.ad_tree import tree_of
-from maas.assistants.ads.clients.amocrm import CrmLead
+from maas.assistants.ads.clients.amocrm import CrmLead, token_ends_at
 from maas.assistants.ads.clients.evolution import Chat, ChatMessage
 from maas.assistants.ads.period import FACEBOOK_MONTHS, Period, months_before
+from maas.assistants.ads.tokens import look_after_token
 from maas.assistants.ads.tools.lead_stage import keep_stages
 from maas.assistants.ads.vendors import Vendors
-from maas.settings import Settings
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
 from shared.db import Database
-from shared.errors import MaasError
 from shared.group_commit import BAD_DATA
 from shared.vendors import VendorError
 from shared.vendors.service import Limits
 
 FIRST_DAYS = 365  # of the first sync
 FORM_DAYS = 90  # Facebook keeps leads by forms no longer
-RESTATED_DAYS = 7  # Facebook counts a lead that comes within a week of the click for the day of the click
+RESTATED_DAYS = 28  # Facebook changes figures for so long: by leads that come late, and by corrections
 PORTION_DAYS = 30
+CLOCKS_APART = timedelta(hours=1)  # of the CRM and of ours, at most
 WON = 142  # the stage of sold leads, in all pipelines of amoCRM
 PATIENT = Limits(read_s=60.0, total_s=900.0, attempts=10, first_pause_s=1.0, max_pause_s=300.0)
 FORMS = "lead forms of Facebook"
-NO_TOKEN = "its token is missing; maas ads account add stores it again"
+NO_TOKEN = "its token is missing; maas ads connect stores it again"
 Report = Callable[[str, int], None]  # told what was stored, and how many rows
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A service of an account that could not be read to the end. What was stored before stays."""
+class Connection:
+    """What a sync reads: a service of a business. `named`: the ad account (act_...) of Facebook, else the business."""
 
+    user_id: UUID
+    user_account_id: UUID
     account: str
     service: str
-    message: str
+    named: str
 
 
 class Sync:
-    """The sync of one user. With `days`, figures and dialogues of so many days are read, whatever was read before."""
+    """The sync of a connection. With `days`, figures and dialogues of so many days are read, known or not."""
 
-    def __init__(self, db: Database, settings: Settings, user_id: UUID, days: int | None, report: Report) -> None:
+    def __init__(
+        self, db: Database, vendors: Vendors, connection: Connection, days: int | None, report: Report
+    ) -> None:
         self._db = db
-        self._vendors = Vendors(settings, PATIENT)
-        self._user_id = user_id
+        self._vendors = vendors
+        self._of = connection
+        self._user_id = connection.user_id
         self._days = days
         self._report = report
 
-    async def close(self) -> None:
-        await self._vendors.close()
-
-    async def run(self, only: str | None = None) -> list[Failure]:
-        """Sync all accounts, or `only` one, named by its id or that of an ad account; what failed.
-
-        Raises MaasError('not_found') without an account.
-        """
-        failures: list[Failure] = []
-        accounts = await self._accounts(only)
-        if not accounts:
-            raise MaasError("not_found", "there is no such account; maas ads account list shows them")
-        for account, names in accounts.items():
-            for name in names:
-                failures += await self._parts(name, ("Facebook", self._facebook), (FORMS, self._forms))
-            failures += await self._parts(account, ("amoCRM", self._crm), ("WhatsApp", self._whatsapp))
-            await self._find_sources(UUID(account))
-        return failures
-
-    async def _accounts(self, only: str | None) -> dict[str, list[str]]:
-        """The ids of accounts, each with its ad accounts."""
-        rows = await self._db.rows(queries.list_ads_accounts, self._user_id)
-        return {
-            str(row["id"]): [name for name in row["ad_accounts"] if only in (None, str(row["id"]), name)]
-            for row in rows
-            if only in (None, str(row["id"]), *row["ad_accounts"])
+    async def run(self) -> list[str]:
+        """What could not be read to the end, and why; what was stored before stays."""
+        parts: dict[str, tuple[tuple[str, Callable[[ToolContext], Awaitable[None]]], ...]] = {
+            "Facebook": (("Facebook", self._facebook), (FORMS, self._forms)),
+            "amoCRM": (("amoCRM", self._crm),),
+            "WhatsApp": (("WhatsApp", self._whatsapp),),
         }
-
-    async def _parts(self, named: str, *parts: tuple[str, Callable[[ToolContext], Awaitable[None]]]) -> list[Failure]:
-        """Each part reads one service, if the account names it."""
-        values = await read_values(self._db, self._user_id, named)
+        values = await read_values(self._db, self._user_id, self._of.named)
         if values is None:  # removed meanwhile
             return []
-        context = ToolContext(self._user_id, uuid4(), values=values, account_id=named)
-        account = account_of(context)
-        facebook = (account.ad_account, account.is_connected["ads"])
-        services = {
-            FORMS: facebook,
-            "Facebook": facebook,
-            "amoCRM": (account.crm_url, account.is_connected["crm"]),
-            "WhatsApp": (account.whatsapp_instance, account.is_connected["whatsapp"]),
-        }
+        context = ToolContext(self._user_id, uuid4(), values=values, account_id=self._of.named)
+        if not account_of(context).is_connected[DOMAIN_OF[self._of.service]]:
+            return [f"{self._of.service}: {NO_TOKEN}"]
         failures = []
-        for service, read in parts:
-            name, is_connected = services[service]
-            if name is None:
-                continue
-            if not is_connected:
-                failures.append(Failure(account.name, service, NO_TOKEN))
-                continue
+        for name, read in parts[self._of.service]:
             try:
                 await read(context)
             except (ToolFailure, VendorError) as error:
-                failures.append(Failure(account.name, service, error.message))
+                failures.append(f"{name}: {error.message}")
             except BAD_DATA as error:
-                message = f"what it sent cannot be stored: {type(error).__name__}"
-                failures.append(Failure(account.name, service, message))
+                failures.append(f"{name}: what it sent cannot be stored: {type(error).__name__}")
+        await self._find_sources(self._of.user_account_id)
         return failures
 
     async def _facebook(self, context: ToolContext) -> None:
         """The ads as they are now, and figures by day; a portion of days is noted once it is whole."""
         tree = tree_of(self._db, self._vendors, context)
+        await look_after_token(self._db, self._vendors, context)
         adsets, ads = await tree.ads()
         self._report("ad sets", len(adsets))
         self._report("ads", len(ads))
@@ -144,7 +115,13 @@ class Sync:
         oldest = now - timedelta(days=FORM_DAYS)
         for row in await self._db.rows(queries.ads_forms_to_read, self._user_id, tree.account.id, oldest):
             since = row["since"] if self._days is None else now - timedelta(days=min(self._days, FORM_DAYS))
-            if not (found := await tree.facebook.form_leads(row["fb_id"], since)):
+            try:
+                found = await tree.facebook.form_leads(row["fb_id"], since)
+            except VendorError as error:
+                if error.code != "not_found":  # of an ad that was deleted
+                    raise
+                continue
+            if not found:
                 continue
             leads = [asdict(one) | {"created_at": one.created_at.isoformat()} for one in found]
             async with self._db.transaction() as transaction:
@@ -163,13 +140,20 @@ class Sync:
         return max(earliest, min(first, today))
 
     async def _crm(self, context: ToolContext) -> None:
-        """Currency and stages, and the leads that have changed; the oldest change first."""
+        """Currency and stages, the leads that have changed, the oldest change first, and those that were deleted."""
         account, crm = account_of(context), self._vendors.crm(context)
+        ends_at = token_ends_at(context.values[CRM_TOKEN].get_secret_value())
+        await self._db.rows(queries.ads_keep_token_end, self._user_id, account.id, ends_at)
         await self._db.value(queries.ads_keep_crm_currency, self._user_id, account.id, await crm.currency())
         self._report("stages", await keep_stages(self._db, crm, account))
         synced_to = await self._db.value(queries.ads_crm_synced_to, self._user_id, account.id)
         async for page in crm.leads(synced_to):
             await self._keep_leads(account, page)
+        read_at = account.synced_at["crm"]
+        if deleted := await crm.deleted_leads(None if read_at is None else read_at - CLOCKS_APART):
+            ids = [str(one) for one in deleted]
+            count = await self._db.value(queries.ads_forget_crm_leads, self._user_id, account.id, ids)
+            self._report("deleted leads", count or 0)
         await self._db.value(queries.ads_synced, self._user_id, account.id, "crm")
 
     async def _keep_leads(self, account: Account, page: Sequence[CrmLead]) -> None:
@@ -178,6 +162,7 @@ class Sync:
                 "crm_lead_id": str(one.crm_id),
                 "name": one.name or None,
                 "phone": one.phone,
+                "other_phones": one.other_phones,
                 "pipeline_id": str(one.pipeline_id),
                 "stage_id": str(one.status_id),
                 "revenue": str(one.price if one.status_id == WON else 0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maas.assistants.ads import account, context
+from maas.assistants.ads import account, context, missing
 from maas.assistants.ads.tools.campaigns import make_campaign_tools
 from maas.assistants.ads.tools.creative_analysis import make_creative_analysis
 from maas.assistants.ads.tools.creative_changes import make_creative_changes
@@ -19,7 +19,7 @@ from maas.engine.stages import Deps
 from maas.tools.openers import Opener
 from maas.tools.tool import Tool
 
-OPENERS: dict[str, Opener] = {**account.OPENERS, **context.OPENERS}
+OPENERS: dict[str, Opener] = {**account.OPENERS, **context.OPENERS, **missing.OPENERS}
 
 
 def make_tools(deps: Deps, vendors: Vendors | None = None) -> list[Tool]:
@@ -39,4 +39,5 @@ def make_tools(deps: Deps, vendors: Vendors | None = None) -> list[Tool]:
         *make_dialog_analysis(deps),
         *make_mailing_tools(deps, vendors),
         *context.make_context_tools(deps, vendors),
+        missing.make_set_up_tool(deps),
     ]

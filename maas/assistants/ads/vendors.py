@@ -20,9 +20,9 @@ from shared.vendors import VendorError
 from shared.vendors.service import DEFAULT_LIMITS, Limits
 
 NOT_CONNECTED: Mapping[str, str] = {
-    "facebook": "Facebook is not connected: an operator sets its token, maas ads account add",
-    "amocrm": "the CRM is not connected: an operator sets its address and token, maas ads account add",
-    "whatsapp": "WhatsApp is not connected: an operator names its instance, maas ads account add",
+    "facebook": "Facebook is not connected: an operator sets its token, maas ads connect",
+    "amocrm": "the CRM is not connected: an operator sets its address and token, maas ads connect",
+    "whatsapp": "WhatsApp is not connected: an operator names its instance, maas ads connect",
 }
 
 
@@ -58,6 +58,12 @@ class Vendors:
             settings.fb_api_version,
             self._limits,
         )
+
+    @property
+    def facebook_app(self) -> tuple[str, str] | None:
+        """The id and the secret of the app that tokens of Facebook are of, if both are set."""
+        app_id, secret = self._settings.fb_app_id, self._settings.fb_app_secret
+        return None if app_id is None or secret is None else (app_id, secret.get_secret_value())
 
     def crm(self, context: ToolContext) -> AmoCrmClient:
         """Raises ToolFailure without an address or a token."""

@@ -84,7 +84,7 @@ def make_complex_task_tool(deps: Deps) -> Tool:
     async def prepare(task: ComplexTask, context: ToolContext) -> dict[str, Any]:
         """The task with its steps, as the user is asked about it; steps that a model sent are not used."""
         if context.others is None:
-            raise ToolFailure("a task is begun from an answer of an assistant only: tell the user")
+            raise ToolFailure("a task can be started only in a dialogue with an assistant: tell the user")
         prompts = await read_prompts(deps.db, DECOMPOSER, language=await context.prompt_language())
         prompt = prompts[DECOMPOSER]
         fields = task.model_dump(by_alias=True, include={"task_description", "conversation_context"})

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
+from maas import queries
 from maas.assistants.corporate.knowledge import (
     FoundPassage,
     KnowledgeAnswer,
@@ -93,7 +92,6 @@ def _quotation(reference: Reference, passage: Passage) -> str:
     return f"[{reference.reference_id}] {one_line(source)}\n«{clean(passage.text).strip()}»"
 
 
-def _document(row: Mapping[str, Any]) -> TrackedDocument:
-    times = (row["created_at"], row["updated_at"])
-    created_at, updated_at = (one.isoformat() if hasattr(one, "isoformat") else str(one) for one in times)
+def _document(row: queries.TrackedDocumentsRow) -> TrackedDocument:
+    created_at, updated_at = row["created_at"].isoformat(), row["updated_at"].isoformat()
     return TrackedDocument(row["name"], row["status"], row["error"], row["chunks"], created_at, updated_at)

@@ -32,8 +32,8 @@ from maas.model_registry import model_or_default, named_model
 from maas.prompting.prompts import read_prompts
 from maas.settings import Settings
 from maas.tools.bounds import MAX_RESULT_TOKENS, fit_round
-from maas.tools.calls import ToolAnswer, ToolFailure, ToolResult, refused, tag_safe_json
-from maas.tools.tool import OtherTools, Tool, ToolContext, tool
+from maas.tools.calls import ToolAnswer, ToolFailure, refused, tag_safe_json
+from maas.tools.tool import NestedResult, OtherTools, Tool, ToolContext, tool
 from shared.errors import MaasError
 from shared.json import json_object
 from shared.models import Message, Reply, Request, ToolCall, ToolSpec
@@ -151,7 +151,7 @@ def make_planning_tool(deps: Deps) -> Tool:
         Not for one step, for search alone, or for 8 and more steps. `nextResponse` is the answer to the user.
         """
         if context.others is None:
-            raise ToolFailure("plans are executed within an answer of an assistant only: do it directly")
+            raise ToolFailure("a plan can be executed only in a dialogue with an assistant: do it directly")
         prompts = await read_prompts(deps.db, PLANNER, language=await context.prompt_language())
         prompt = prompts[PLANNER]
         task = task_message(arguments.model_dump(by_alias=True), context.others)
@@ -303,7 +303,7 @@ def _result_message(call: ToolCall, body: Mapping[str, Any]) -> Message:
     return call.result(tag_safe_json(body, is_sorted=True), is_error=not body["success"])
 
 
-def _outcome_of(result: ToolResult) -> StepOutcome:
+def _outcome_of(result: NestedResult) -> StepOutcome:
     note = shorten(str(result.body.get("message", "")), MAX_NOTE_CHARS)
     is_write = result.tool is not None and result.tool.effect != "read"
     match result.code:
@@ -319,7 +319,7 @@ def _outcome_of(result: ToolResult) -> StepOutcome:
             return StepOutcome("failed", note)
 
 
-def _may_repeat(result: ToolResult, tool: Tool) -> bool:
+def _may_repeat(result: NestedResult, tool: Tool) -> bool:
     """Whether another call can do no harm: the tool was not reached, or only reads."""
     is_read = tool.effect == "read" and result.code in ("failed", "timeout")
     return result.code == "validation_error" or is_read

@@ -8,9 +8,9 @@ from shared.query import Query, Value
 # interview.sql
 
 class WhoIsUserRow(TypedDict):
-    name: str | None
-    position: str | None
-    department: str | None
+    name: str | Any
+    position: str | Any
+    department: str | Any
     is_interviewed: bool | Any
     preferences: Any
 

@@ -16,7 +16,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas.conversations.actions import list_actions
 from maas.engine.states import Status
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.authorize import principal_of, read_body
 from maas.http.errors import error_of_failed_run
 from maas.http.examples import EXAMPLE_USER
 from maas.http.openai.completions import wait_for_completion

@@ -44,10 +44,10 @@ def make_user_tools(deps: Deps) -> list[Tool]:
     """The tools that only read the user's profile and preferences."""
     db, secrets, server = deps.db, UserSecrets(deps.db), find_mail_server(deps.settings)
 
-    async def who(context: ToolContext) -> dict[str, Any]:
+    async def who(context: ToolContext) -> queries.WhoIsUserRow:
         row = await db.row(queries.who_is_user, context.user_id)
         assert row is not None
-        return dict(row)
+        return row
 
     @tool(domain="employee", effect="read", name=INFO_TOOL)
     async def get_current_user_info(context: ToolContext) -> Any:

@@ -10,8 +10,8 @@ import uvloop
 
 from maas.channels.telegram.service import bot_names, serve
 from maas.channels.telegram.settings import TelegramSettings
-from maas.cli.output import note
 from maas.settings import Settings, load_settings
+from maas.terminal.output import note
 from shared import log
 from shared.errors import MaasError
 from shared.postgres import PostgresUrls, find_postgres

@@ -64,7 +64,19 @@ class Delivery:
         after = 0
         while rows := await self._db.rows(queries.telegram_open_replies, self._bot.id, after):
             for row in rows:
-                self.put(Reply(**cast(dict[str, Any], row)))
+                self.put(
+                    Reply(
+                        row["id"],
+                        row["chat_id"],
+                        row["user_id"],
+                        row["run_id"],
+                        row["notice"],
+                        row["reply_to"],
+                        cast(Language, row["language"]),
+                        row["wait_s"],
+                        row["is_task"],
+                    )
+                )
             after = rows[-1]["id"]
 
     def put(self, reply: Reply) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from maas.channels.telegram import queries
-from maas.cli.output import figures_table, readable_duration, styled
+from maas.terminal.output import figures_table, readable_duration, styled
 from shared.db import Database
 
 

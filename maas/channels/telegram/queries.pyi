@@ -1,6 +1,6 @@
 """The queries of sql/queries: their rows and arguments. Written by tests/sql/test_query_types.py with RECORD=1."""
 
-from typing import Any, Never, TypedDict
+from typing import Any, Literal, Never, TypedDict
 from uuid import UUID
 
 from shared import query as pg
@@ -47,6 +47,7 @@ telegram_ask: Query[
     pg.jsonb,
     pg.array[pg.uuid],
     pg.int4,
+    pg.array[pg.int8],
 ]
 
 class TelegramStartRow(TypedDict):
@@ -90,11 +91,11 @@ telegram_tasks: Query[TelegramTasksRow, pg.int8]
 class TelegramMessagesRow(TypedDict):
     id: int
     part: int
-    kind: str
+    kind: Literal["text", "image", "action"]
     action_id: UUID | None
     message_id: int | None
     shown: str | None
-    state: str
+    state: Literal["sending", "sent", "closed", "orphaned", "in_doubt", "deleted"]
 
 telegram_messages: Query[TelegramMessagesRow, pg.int8]
 

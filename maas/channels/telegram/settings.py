@@ -38,6 +38,12 @@ class TelegramSettings(PluginSettings):
     telegram_debounce: float = Field(
         0.5, ge=0.1, le=10, description="shortest time between two edits of a message while an answer is written"
     )
+    telegram_burst: float = Field(
+        0,
+        ge=0,
+        le=10,
+        description="seconds without a message after which those of a person are one request; 0: each is",
+    )
     telegram_drafts: bool = Field(
         False, description="on: private chats show an answer that is being written as a draft instead of by edits"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +33,7 @@ from shared.quotas import QuotaExceeded
 from shared.text import clean
 from shared.vendors import VendorError
 
+MAX_JOINED = 10  # messages of one request, as many as it may have photos
 MAX_FAILURES = 3  # of one update; then it is given up
 RETRY_PAUSE_S = 1.0
 PHOTO_ALONE = "/photo"  # the request of a photo without words; like a command it gives a conversation no title
@@ -91,7 +94,7 @@ class UpdateHandler:
         incoming = None
         while True:
             try:
-                incoming = read_update(payload, self._bot.id, self._bot.username)
+                incoming = self._read(payload)
                 if incoming is None:
                     await self._db.value(queries.telegram_handled, self._bot.id, update_id, None)
                 else:
@@ -130,51 +133,83 @@ class UpdateHandler:
             await self._press(incoming, incoming.press)
         elif incoming.command is not None:
             await self._command(incoming, incoming.command)
-        elif incoming.text or incoming.photo:
+        elif incoming.is_said:
             await self._ask(incoming)
         else:
             await self._notify(incoming, say(incoming.language, "unsupported"))
 
     async def _ask(self, incoming: Incoming) -> None:
-        """Insert a request, with its photo stored before. Raises MaasError while Telegram does not give the photo."""
+        """Insert a request, with its photos stored before. Raises MaasError while Telegram does not give one."""
+        joined = await self._gather(incoming) if self._bot.options.telegram_burst else []
+        parts = [incoming, *joined]
         attachments: list[UUID] = []
-        if incoming.photo is not None:
-            try:
-                content = await self._bot.client.get_file(incoming.photo)
-                if len(content) > self._bot.settings.uploads.attachment_bytes:
-                    raise MaasError("bad_image", f"> {self._bot.settings.uploads.attachment_bytes} bytes")
-                user_id = await get_or_create_user(self._db, incoming.name, TELEGRAM)
-                attachments.append((await store_upload(self._db, user_id, content))["id"])
-            except MaasError as error:
-                if isinstance(error, VendorError) and error.code in _TEMPORARY:
-                    raise
-                if isinstance(error, VendorError) or error.code in ("bad_image", "quota_exceeded"):
-                    await self._notify(incoming, say(incoming.language, "bad_photo", cause=error.message))
-                    return
-                raise
+        for photo in (part.photo for part in parts if part.photo is not None):
+            if (attachment := await self._store_photo(incoming, photo)) is None:
+                return
+            attachments.append(attachment)
+        text = "\n".join(part.text for part in parts if part.text)
+        whole = replace(incoming, message_id=parts[-1].message_id)  # an answer refers to the last one
         try:
             row = await self._db.row(
                 queries.telegram_ask,
                 self._bot.id,
-                incoming.update_id,
-                incoming.chat_id,
-                incoming.answered_message,
-                incoming.dialogue,
-                incoming.name,
+                whole.update_id,
+                whole.chat_id,
+                whole.answered_message,
+                whole.dialogue,
+                whole.name,
                 self._bot.assistant,
-                incoming.text or PHOTO_ALONE,
-                incoming.language,
-                incoming.metadata,
+                text or PHOTO_ALONE,
+                whole.language,
+                whole.metadata,
                 attachments,
                 self._bot.settings.quotas.user_queue_limit,
+                [part.update_id for part in joined],
             )
         except QuotaExceeded as error:
             await self._notify(incoming, say(incoming.language, "quota_exceeded", cause=error.message))
             return
         assert row is not None
-        await self._show(incoming, row)
+        if row["verdict"] == "asked":
+            self._queue.drop_behind(incoming.chat_id, len(joined))
+        await self._show(whole, row)
 
-    async def _show(self, incoming: Incoming, row: Mapping[str, Any]) -> None:
+    async def _gather(self, incoming: Incoming) -> list[Incoming]:
+        """What the same person has sent behind a message, once nothing more has come for a while.
+
+        A command, a press of a button or another person's message ends it. Nothing is lost with this process: they are
+        stored, and handled with the request that they are a part of.
+        """
+        joined: list[Incoming] = []
+        while len(joined) < MAX_JOINED - 1:
+            await asyncio.sleep(self._bot.options.telegram_burst)
+            behind = self._queue.behind(incoming.chat_id)[: MAX_JOINED - 1]
+            read = takewhile(incoming.is_continued_by, map(self._read, behind))
+            more = [one for one in read if one is not None]
+            if len(more) == len(joined) or len(more) < len(behind):
+                return more
+            joined = more
+        return joined
+
+    def _read(self, payload: Mapping[str, Any]) -> Incoming | None:
+        return read_update(payload, self._bot.id, self._bot.username)
+
+    async def _store_photo(self, incoming: Incoming, photo: str) -> UUID | None:
+        """Store a photo; None where it cannot be, and the user gets a notice. Raises MaasError as `_ask`."""
+        try:
+            content = await self._bot.client.get_file(photo)
+            if len(content) > self._bot.settings.uploads.attachment_bytes:
+                raise MaasError("bad_image", f"> {self._bot.settings.uploads.attachment_bytes} bytes")
+            user_id = await get_or_create_user(self._db, incoming.name, TELEGRAM)
+            return UUID(str((await store_upload(self._db, user_id, content))["id"]))
+        except MaasError as error:
+            is_temporary = isinstance(error, VendorError) and error.code in _TEMPORARY
+            if is_temporary or not (isinstance(error, VendorError) or error.code in ("bad_image", "quota_exceeded")):
+                raise
+            await self._notify(incoming, say(incoming.language, "bad_photo", cause=error.message))
+            return None
+
+    async def _show(self, incoming: Incoming, row: queries.TelegramAskRow | queries.TelegramStartRow) -> None:
         """Show the answer of the run in this row, or say why there is none."""
         match row["verdict"]:
             case "asked":
@@ -258,7 +293,7 @@ class UpdateHandler:
         if command == "mode":
             if (mode := _MODES.get(incoming.text.lower())) is None:
                 return say(language, "modes", mode=row["mode"])
-            await change_conversation(self._db, row["id"], mode, None)
+            await change_conversation(self._db, row["id"], mode)
             return say(language, "mode", mode=mode)
         return say(
             language,

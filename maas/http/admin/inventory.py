@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import Field
 from starlette.requests import Request
@@ -42,14 +42,14 @@ class ModelHealth(Schema):
     model: str = Field(description="provider:model")
     calls: int
     failures: int
-    timeouts: int = Field(description="Those of the failures that ran out of time.")
+    timeouts: int = Field(description="The failures that were timeouts.")
     last_error: str | None
 
 
 class Inventory(Schema):
     assistants: list[AssistantState]
     tools: list[ToolState]
-    models: list[ModelHealth] = Field(description="Those that failed most first.")
+    models: list[ModelHealth] = Field(description="The ones with most failures first.")
 
 
 async def get_inventory(request: Request) -> Response:
@@ -64,7 +64,7 @@ async def get_inventory(request: Request) -> Response:
                 ToolState(
                     name=row["name"],
                     domain=row["domain"],
-                    effect=cast(Effect, row["effect"]),
+                    effect=row["effect"],
                     description=row["description"],
                 )
                 for row in await db.rows(queries.list_tools, None)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas import queries
-from maas.http.admin import admin_of, note_read
+from maas.http.admin import USER_NAME, admin_of, note_read, read_names
 from maas.http.request_input import (
     in_zone,
     read_cursor,
@@ -32,6 +32,7 @@ DEFAULT_DAYS = 30
 MAX_DAYS = 400
 MAX_STUCK = 100
 AUDIT_CURSOR_PATTERN = "^[0-9]{1,18}$"  # JSON Schema; `_to_audit_id` checks with the same one
+ACTOR_IS_USER = re.compile(r"(?:jwt|user):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 MICRO_DOLLARS = 1_000_000
 
 
@@ -71,6 +72,7 @@ class EngineState(Schema):
 class StuckRun(Schema):
     request_id: UUID
     user_id: UUID
+    user_name: str | None = USER_NAME
     status: str
     why: str
     since: datetime
@@ -91,6 +93,7 @@ class AdminMetrics(Schema):
 
 
 class AdminRun(RunSummary):
+    user_name: str | None = USER_NAME
     ms: float | None = Field(description="From the request until it ended.")
     tokens: int = Field(description="Of its model calls, over all tries.")
     dollars: float | None = Field(description="Of those calls that have a price; null if none has.")
@@ -105,6 +108,7 @@ class AdminRunPage(Schema):
 class AdminMemory(Schema):
     id: UUID
     user_id: UUID
+    user_name: str | None = USER_NAME
     level: int = Field(description="0: an exchange, 1: a day, 2: a week, 3: a month.")
     period: str
     tags: list[str]
@@ -123,8 +127,10 @@ class AuditRow(Schema):
     id: int
     at: datetime
     actor: str
+    actor_name: str | None = Field(None, description="Of an actor who is a user, as user_name; else null.")
     action: str
     user_id: UUID | None
+    user_name: str | None = USER_NAME
     subject: UUID | None
     details: dict[str, Any]
 
@@ -142,13 +148,15 @@ async def get_admin_metrics(request: Request) -> Response:
     rows = await app_state(request).reads.rows(queries.admin_metrics, since, until)
     queue, embedding = await db.row(queries.admin_queue), await db.row(queries.admin_embedding)
     assert queue is not None
+    stuck = await db.rows(queries.admin_stuck, MAX_STUCK)
+    names = await read_names(db, (row["user_id"] for row in stuck))
     days = [DayFigures(day=row["day"], **_figures(row)) for row in rows if row["day"] is not None]
     metrics = AdminMetrics(
         days=days,
         total=Figures(**_figures(rows[-1])),
         queue=QueueFigures(**queue),
         engines=[EngineState(**row) for row in await db.rows(queries.admin_engines)],
-        stuck=[StuckRun(**row) for row in await db.rows(queries.admin_stuck, MAX_STUCK)],
+        stuck=[StuckRun(**row, user_name=names.get(row["user_id"])) for row in stuck],
         embedding=EmbeddingState(**embedding) if embedding is not None else None,
     )
     return json_response(metrics)
@@ -165,7 +173,12 @@ async def get_admin_runs(request: Request) -> Response:
     page = await read_page(request, user_id)
     ids = [run.request_id for run in page.results]
     costs = {row["id"]: row for row in await app_state(request).reads.rows(queries.run_costs, ids)}
-    runs = [_with_cost(run, costs[run.request_id]) for run in page.results if run.request_id in costs]
+    names = await read_names(app_state(request).reads, (run.user_id for run in page.results))
+    runs = [
+        _with_cost(run, costs[run.request_id], names.get(run.user_id))
+        for run in page.results
+        if run.request_id in costs
+    ]
     return json_response(AdminRunPage(results=runs, next=page.next))
 
 
@@ -185,7 +198,8 @@ async def get_admin_memories(request: Request) -> Response:
         last,
         limit,
     )
-    memories = [AdminMemory(**row) for row in rows]
+    names = await read_names(app_state(request).reads, (row["user_id"] for row in rows))
+    memories = [AdminMemory(**row, user_name=names.get(row["user_id"])) for row in rows]
     return json_response(AdminMemoryPage(results=memories, next=write_cursor(rows, limit)))
 
 
@@ -201,7 +215,12 @@ async def get_admin_audit(request: Request) -> Response:
         limit,
     )
     cursor = str(rows[-1]["id"]) if len(rows) == limit else None
-    return json_response(AuditPage(results=[AuditRow(**row) for row in rows], next=cursor))
+    users = {row["actor"]: _user_of(row["actor"]) for row in rows}
+    names = await read_names(app_state(request).reads, [*(row["user_id"] for row in rows), *users.values()])
+    results = [
+        AuditRow(**row, user_name=names.get(row["user_id"]), actor_name=names.get(users[row["actor"]])) for row in rows
+    ]
+    return json_response(AuditPage(results=results, next=cursor))
 
 
 def read_span(request: Request) -> tuple[datetime, datetime]:
@@ -227,15 +246,22 @@ def _figures(row: queries.AdminMetricsRow) -> dict[str, Any]:
     }
 
 
-def _with_cost(run: RunSummary, cost: queries.RunCostsRow) -> AdminRun:
+def _with_cost(run: RunSummary, cost: queries.RunCostsRow, user_name: str | None) -> AdminRun:
     price = cost["price"]
     return AdminRun(
         **dict(run),
+        user_name=user_name,
         ms=cost["ms"],
         tokens=cost["tokens"],
         dollars=None if price is None else price / MICRO_DOLLARS,
         models=cost["models"] or [],
     )
+
+
+def _user_of(actor: str) -> UUID | None:
+    """The user whom an actor such as jwt:ID or user:ID names."""
+    match = ACTOR_IS_USER.fullmatch(actor)
+    return UUID(match[1]) if match else None
 
 
 def _to_audit_id(text: str) -> int:

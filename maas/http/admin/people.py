@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, StrictBool, model_validator
@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from maas import queries
 from maas.accounts import create_reset_path
-from maas.http.admin import admin_of, note_read
-from maas.http.auth.authorize import read_body
+from maas.http.admin import USER_NAME, admin_of, note_read, read_names
+from maas.http.authorize import read_body
 from maas.http.request_input import CURSOR_PATTERN, read_cursor, read_id, read_limit, read_parameter, to_search_text
 from maas.http.schemas import NUMBER, RequestBody, Schema, json_response
 from maas.http.state import app_state
@@ -37,6 +37,7 @@ class AdminUser(Schema):
     email: str | None
     name: str | None
     is_admin: bool
+    is_blocked: bool
     runs: int
     errors: int = Field(description="Runs that failed.")
     dollars: float = Field(description="What the user's model calls cost, by the prices that are known.")
@@ -59,7 +60,28 @@ class AdminUserPage(Schema):
 
 
 class RoleChange(RequestBody):
-    is_admin: StrictBool
+    """Roles that are null or left out stay as they are."""
+
+    is_admin: StrictBool | None = None
+    is_blocked: StrictBool | None = Field(
+        None, description="Whether the user's sessions, tokens and keys are refused; blocking ends open sessions."
+    )
+
+
+class UserSession(Schema):
+    id: UUID
+    method: Literal["password", "recovery"] = Field(description="recovery: begun by a link for a forgotten password.")
+    created_at: datetime
+    refreshed_at: datetime = Field(description="When it was last renewed; a page in use does that by itself.")
+    expires_at: datetime
+
+
+class UserSessionList(Schema):
+    results: list[UserSession]
+
+
+class EndedSessions(Schema):
+    ended: int
 
 
 class ResetLink(Schema):
@@ -71,6 +93,7 @@ class ApiKey(Schema):
     name: str
     scopes: list[str]
     user_id: UUID | None
+    user_name: str | None = USER_NAME
     prefix: str | None
     per_minute: int | None
     state: Literal["active", "expired", "revoked"]
@@ -142,16 +165,35 @@ async def get_users(request: Request) -> Response:
 
 
 async def _read_users(db: Database, user_ids: list[UUID]) -> list[AdminUser]:
-    rows: list[dict[str, Any]] = [{**row} for row in await db.rows(queries.admin_users, user_ids)]
-    return [AdminUser(dollars=row.pop("price") / MICRO_DOLLARS, **row) for row in rows]
+    return [
+        AdminUser(
+            user_id=row["user_id"],
+            names=row["names"],
+            email=row["email"],
+            name=row["name"],
+            is_admin=row["is_admin"],
+            is_blocked=row["is_blocked"],
+            runs=row["runs"],
+            errors=row["errors"],
+            last_run_at=row["last_run_at"],
+            created_at=row["created_at"],
+            dollars=row["price"] / MICRO_DOLLARS,
+        )
+        for row in await db.rows(queries.admin_users, user_ids)
+    ]
 
 
 async def put_roles(request: Request) -> Response:
-    """Make a user an administrator of all users, or one no longer; in force within a second."""
+    """Make a user an administrator of all users, or one no longer; block a user, or end the block.
+
+    In force within a second.
+    """
     principal, user_id = admin_of(request), read_id(request, "user")
     body = await read_body(request, RoleChange)
+    if body.is_blocked and user_id == principal.default_user:
+        raise MaasError("conflict", "is_blocked: you cannot block yourself")
     db = app_state(request).db
-    await db.value(queries.set_admin, user_id, body.is_admin, principal.name)
+    await db.value(queries.set_roles, user_id, body.is_admin, body.is_blocked, principal.name)
     (user,) = await _read_users(db, [user_id])
     return json_response(user)
 
@@ -162,11 +204,43 @@ async def post_reset(request: Request) -> Response:
     return json_response(ResetLink(url_path=await create_reset_path(app_state(request).db, user_id, principal.name)))
 
 
+async def get_sessions(request: Request) -> Response:
+    """List the open sessions of a person who signs in with a password, the newest first."""
+    admin_of(request)
+    rows = await app_state(request).reads.rows(queries.user_sessions, read_id(request, "user"))
+    return json_response(UserSessionList(results=[UserSession(**row) for row in rows]))
+
+
+async def delete_sessions(request: Request) -> Response:
+    """Sign a person out everywhere; access tokens are refused within a second."""
+    admin_of(request)
+    ended = await app_state(request).db.value(queries.end_sessions, read_id(request, "user"), None, "global")
+    return json_response(EndedSessions(ended=ended))
+
+
 async def get_keys(request: Request) -> Response:
     """List all keys, the oldest first, without their secrets."""
     admin_of(request)
-    rows = await list_keys(app_state(request).reads)
-    return json_response(ApiKeyList(results=[ApiKey(**cast(dict[str, Any], row)) for row in rows]))
+    reads = app_state(request).reads
+    rows = await list_keys(reads)
+    names = await read_names(reads, (row["user_id"] for row in rows))
+    keys = [
+        ApiKey(
+            id=row["id"],
+            name=row["name"],
+            scopes=row["scopes"],
+            user_id=row["user_id"],
+            user_name=names.get(row["user_id"]),
+            prefix=row["prefix"],
+            per_minute=row["per_minute"],
+            state=cast(Literal["active", "expired", "revoked"], row["state"]),
+            created_at=row["created_at"],
+            expires_at=row["expires_at"],
+            last_used_at=row["last_used_at"],
+        )
+        for row in rows
+    ]
+    return json_response(ApiKeyList(results=keys))
 
 
 async def post_key(request: Request) -> Response:

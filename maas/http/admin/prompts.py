@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from maas import queries
 from maas.http.admin import admin_of
-from maas.http.auth.authorize import read_body
+from maas.http.authorize import read_body
 from maas.http.schemas import NUMBER, MessageText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
 from maas.prompt_rows import PLACEHOLDERS, split_row_name
-from maas.runs.submit import not_found
+from maas.runs.again import Trial, insert_trial
 from shared.errors import MaasError
 
 MAX_PROMPT_CHARS = 100_000
@@ -120,18 +120,8 @@ async def post_trial(request: Request) -> Response:
     """
     principal, role = admin_of(request), await _read_role(request)
     body = await read_body(request, PromptTrial)
-    row = await app_state(request).db.row(queries.insert_trial, body.run_id, role, body.text, principal.name)
-    assert row is not None
-    match row["verdict"]:
-        case "not_found":
-            raise not_found(body.run_id)
-        case "not_replayable":
-            message = "holds no final context of an active assistant; take a question that was answered"
-            raise MaasError("not_replayable", f"run {body.run_id} {message}")
-        case "other_role":
-            message = f"did not use the prompt {role} for its answer; try FinalResponder or the role of its assistant"
-            raise MaasError("not_replayable", f"run {body.run_id} {message}")
-    return json_response(RunAccepted(request_id=row["id"], poll_url=f"/v1/runs/{row['id']}"), 202)
+    trial = await insert_trial(app_state(request).db, body.run_id, Trial(text=body.text, role=role), principal.name)
+    return json_response(RunAccepted(request_id=trial, poll_url=f"/v1/runs/{trial}"), 202)
 
 
 def _conflict(edited: int, row: queries.SetPromptRow) -> MaasError:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from maas import queries
 from maas.engine.states import RunKind, Status
 from maas.http.admin import admin_of
-from maas.http.auth.authorize import read_body
+from maas.http.authorize import read_body
 from maas.http.request_input import in_zone
 from maas.http.schemas import (
     NUMBER,
@@ -103,7 +103,7 @@ async def get_pauses(request: Request) -> Response:
     """List what is paused, since when and by whom."""
     admin_of(request)
     rows = await app_state(request).reads.rows(queries.pauses)
-    return json_response(PauseList(results=[Pause.model_validate(dict(row)) for row in rows]))
+    return json_response(PauseList(results=[Pause(**row) for row in rows]))
 
 
 async def post_pause(request: Request) -> Response:

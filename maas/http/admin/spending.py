@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Literal, cast, get_args
+from uuid import UUID
 
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from maas import queries
-from maas.http.admin import admin_of, note_read
+from maas.http.admin import USER_NAME, admin_of, note_read, read_names
 from maas.http.admin.overview import MICRO_DOLLARS, read_span
 from maas.http.request_input import read_limit, read_parameter
 from maas.http.schemas import Schema, json_response
@@ -20,6 +21,7 @@ SpendingKey = Literal["day", "user", "assistant", "model"]
 
 class SpendingRow(Schema):
     key: str = Field(description="A day of MAAS_TIMEZONE, a user id, an assistant, or provider:model.")
+    user_name: str | None = USER_NAME
     runs: int
     calls: int
     tokens_in: int
@@ -29,7 +31,7 @@ class SpendingRow(Schema):
 
 
 class SpendingList(Schema):
-    results: list[SpendingRow] = Field(description="The dearest first; days the latest first.")
+    results: list[SpendingRow] = Field(description="The most expensive first; days the latest first.")
     dollars: float = Field(description="The sum of all, also of those that are not listed.")
     keys: int = Field(description="How many there are, listed or not.")
 
@@ -41,11 +43,14 @@ async def get_admin_spending(request: Request) -> Response:
     by: SpendingKey = read_parameter(request, "by", _to_key, "day")
     async with state.shares.reads.hold(principal.name):  # it looks at all calls of that time
         rows = await state.reads.rows(queries.admin_spending, since, until, by, limit)
+    names: dict[UUID | None, str] = {}
     if by == "user":
         await note_read(request, "spending_list", None)
+        names = await read_names(state.reads, (UUID(row["key"]) for row in rows))
     results = [
         SpendingRow(
             key=row["key"],
+            user_name=names.get(UUID(row["key"])) if names else None,
             runs=row["runs"],
             calls=row["calls"],
             tokens_in=row["tokens_in"],

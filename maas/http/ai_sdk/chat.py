@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
-from pydantic import ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, StrictBool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas import queries
 from maas.conversations import Mode
-from maas.conversations.attachments import store_upload
 from maas.http.ai_sdk.stream import stream_parts
-from maas.http.auth.authorize import hold_stream, principal_of, read_body
+from maas.http.authorize import hold_stream, principal_of, read_body
+from maas.http.chats import (
+    MAX_MESSAGES,
+    bad_message,
+    conversation_named,
+    decode_images,
+    key_of,
+    read_query,
+    store_images,
+)
 from maas.http.request_input import read_parameter
 from maas.http.runs import with_marks
-from maas.http.schemas import AssistantName, Name, QueryText, Schema
+from maas.http.schemas import AssistantName, Name, Schema
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS
 from maas.http.state import AppState, app_state
 from maas.http.users import find_user_by_name, read_user_header, resolve_user
 from maas.runs.submit import Submission
-from shared.errors import MaasError, problems_of
 
-MAX_MESSAGES, MAX_PARTS = 1000, 500
-MAX_IMAGES = 10
+MAX_PARTS = 500
 UI_HEADERS = EVENT_STREAM_HEADERS | {"x-vercel-ai-ui-message-stream": "v1"}
 _DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,", re.ASCII)
-_QUERY: TypeAdapter[str] = TypeAdapter(QueryText)
 
 
 class UIMessage(Schema):
@@ -71,12 +74,12 @@ async def post_ui_chat(request: Request) -> Response:
     body = await read_body(request, UIChat)
     said = next((one for one in reversed(body.messages) if one.role == "user"), None)
     if said is None:
-        raise _invalid("none of them has the role user")
-    query = _read_query(said.parts)
+        raise bad_message("none of them has the role user")
+    query = read_query(part.get("text") for part in said.parts if part.get("type") == "text")
     images = _read_images(said.parts)
     user_id = await resolve_user(request, body.user or read_user_header(request))
     hold_stream(request)
-    conversation_id = _conversation_of(user_id, body.id)
+    conversation_id = conversation_named(user_id, body.id)
     run_id = await state.submissions.submit(
         Submission(
             user_id=user_id,
@@ -87,7 +90,7 @@ async def post_ui_chat(request: Request) -> Response:
             metadata=with_marks(None, body.marks),
             caller=principal.name,
             idempotency_key=_key(conversation_id, body, said, query),
-            attachment_ids=await _store_images(state, user_id, images),
+            attachment_ids=await store_images(state, user_id, images),
             replaces=await _replaced(state, user_id, conversation_id, query, body),
         )
     )
@@ -103,7 +106,7 @@ async def get_ui_stream(request: Request) -> Response:
     hold_stream(request)
     run_id: UUID | None = None
     if user_id is not None:
-        conversation_id = _conversation_of(user_id, request.path_params["chat"])
+        conversation_id = conversation_named(user_id, request.path_params["chat"])
         run_id = await state.reads.value(queries.open_run_of_conversation, user_id, conversation_id)
     return Response(status_code=204) if run_id is None else _stream(request, run_id)
 
@@ -121,52 +124,20 @@ async def _replaced(state: AppState, user_id: UUID, conversation_id: UUID, query
     return run_id
 
 
-def _conversation_of(user_id: UUID, chat: str) -> UUID:
-    """Return the conversation that a chat names: its own UUID, else one made of the text and the user."""
-    try:
-        return UUID(chat)
-    except ValueError:
-        return uuid5(NAMESPACE_URL, json.dumps(["maas", "ui", str(user_id), chat]))
-
-
 def _key(conversation_id: UUID, body: UIChat, said: UIMessage, query: str) -> str:
     """Return the idempotency key of a message; one that was edited, or is answered anew, is another request."""
     names = [str(conversation_id), said.id, body.trigger, body.message_id, query, body.assistant, body.mode, body.marks]
-    return f"ui {uuid5(NAMESPACE_URL, json.dumps([*names, [part.get('url') for part in said.parts]]))}"
-
-
-def _read_query(parts: Sequence[dict[str, Any]]) -> str:
-    texts = [part.get("text") for part in parts if part.get("type") == "text"]
-    try:
-        return _QUERY.validate_python("\n".join(text for text in texts if isinstance(text, str)))
-    except ValidationError as error:
-        raise _invalid(f"the last user message: {problems_of(error)[0].message}") from error
+    return key_of("ui", [*names, [part.get("url") for part in said.parts]])
 
 
 def _read_images(parts: Sequence[dict[str, Any]]) -> list[bytes]:
     """Return the images of data: URLs; other files are refused, because the server fetches nothing for a client."""
-    files = [part for part in parts if part.get("type") == "file"]
-    if len(files) > MAX_IMAGES:
-        raise _invalid(f"the last user message has {len(files)} files; at most {MAX_IMAGES} are allowed")
-    images = []
-    for part in files:
+    texts = []
+    for part in parts:
+        if part.get("type") != "file":
+            continue
         url = part.get("url")
         if not isinstance(url, str) or not (prefix := _DATA_URL.match(url)):
-            raise _invalid("a file must be an image with a data: URL, data:image/png;base64,...; nothing is fetched")
-        try:
-            images.append(b64decode(url[prefix.end() :], validate=True))
-        except ValueError as error:
-            raise _invalid(f"a file is not base64: {error}") from error
-    return images
-
-
-async def _store_images(state: AppState, user_id: UUID, images: Sequence[bytes]) -> tuple[UUID, ...]:
-    ids = []
-    for image in images:
-        async with state.shares.images.hold(user_id):
-            ids.append((await store_upload(state.db, user_id, image))["id"])
-    return tuple(dict.fromkeys(ids))
-
-
-def _invalid(problem: str) -> MaasError:
-    return MaasError("bad_parameter", f"messages: {problem}")
+            raise bad_message("a file must be an image with a data: URL, data:image/png;base64,...; nothing is fetched")
+        texts.append(url[prefix.end() :])
+    return decode_images(texts)

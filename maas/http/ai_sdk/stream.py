@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
 from typing import Any
 from uuid import UUID
 
@@ -18,8 +17,8 @@ from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
 from maas.http.state import AppState
 from maas.plugins import events_of_plugins
 from maas.runs.answers import RunAnswer, read_answer
-from maas.runs.event_stream import Cursor, Event, Page
-from maas.runs.run_watcher import KEEP_ALIVE_S, watch
+from maas.runs.event_stream import Event
+from maas.runs.run_watcher import KEEP_ALIVE_S
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
@@ -37,8 +36,7 @@ async def stream_parts(state: AppState, run_id: UUID, keep_alive_s: float = KEEP
     """Yield the answer of a run as parts, up to [DONE]. Disconnecting does not cancel the run."""
     message = _Message(run_id)
     yield message.begin()
-    first = Page(Cursor(), ())
-    async with aclosing(watch(state.event_stream, state.run_watcher, run_id, first, keep_alive_s)) as pages:
+    async with state.follow_run(run_id, keep_alive_s) as pages:
         async for events in pages:
             if not events:
                 yield KEEP_ALIVE_COMMENT

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.http.anthropic import MessageRequest, anthropic_error_response
-from maas.http.auth.authorize import principal_of
+from maas.http.authorize import principal_of
 from maas.http.openai import error_of_failed_run
 from maas.http.openai.caller import Caller, bad_parameter, read_caller, resolve_caller
 from maas.http.openai.completions import read_value

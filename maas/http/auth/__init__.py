@@ -1,12 +1,11 @@
-"""Authentication: the principal of a request, its credential, and the authenticators that MAAS_AUTH selects."""
+"""Authentication: the principal of a request, its credential, and the authenticators of MAAS_AUTH=none and keys."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
@@ -17,7 +16,6 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from maas import queries
-from maas.settings import Settings
 from maas.users import LOCAL_USER, is_secret_of, split_key
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
@@ -60,13 +58,16 @@ class Principal:
 
     @property
     def is_administrator(self) -> bool:
+        """Whether it may administrate all users; without access control nobody is an administrator."""
         return "admin" in self.scopes and not self.is_anybody
 
     @property
     def is_bound(self) -> bool:
+        """Whether it may act for one user, or those of a prefix, only."""
         return self.user_id is not None or self.prefix is not None
 
     def may(self, scope: Scope) -> bool:
+        """Return whether it may call a route of this scope; `admin` includes every scope."""
         return scope == "open" or scope in self.scopes or "admin" in self.scopes
 
 
@@ -91,7 +92,7 @@ class Authenticator(Protocol):
     """Finds out which principal sent a request."""
 
     async def authenticate(self, request: Request) -> Principal:
-        """Return the sender. Raises Unauthenticated."""
+        """Return the sender. Raises Unauthenticated, MaasError('forbidden') for a user who is blocked."""
         ...
 
 
@@ -131,6 +132,7 @@ class LocalAuthenticator:
         self._origins = frozenset(origins)
 
     async def authenticate(self, request: Request) -> Principal:
+        """Return the principal of this machine. Raises Unauthenticated, ForeignOrigin."""
         if not LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
             raise Unauthenticated("host", NOT_LOCAL)
         if not self._is_allowed_origin(request.headers):
@@ -178,6 +180,29 @@ class TTLCache(Generic[Key, Value]):
         return await self._look_up(key)
 
 
+class Roles:
+    """Who is an administrator and who is blocked, as of at most CACHE_TTL_S ago."""
+
+    def __init__(self, db: Database, clock: Callable[[], float] = time.monotonic) -> None:
+        self._db = db
+        self._users = TTLCache(self._read, clock)
+
+    async def is_admin(self, user_id: UUID) -> bool:
+        """Return whether this user is an administrator."""
+        return user_id in (await self._users.get(None)).get("admin", ())
+
+    async def check_blocked(self, user_id: UUID) -> None:
+        """Raise MaasError('forbidden') for a user who is blocked."""
+        if user_id in (await self._users.get(None)).get("blocked", ()):
+            raise MaasError("forbidden", "this user is blocked; ask an administrator")
+
+    async def _read(self, _: None) -> Mapping[str, set[UUID]]:
+        users: dict[str, set[UUID]] = {}
+        for row in await self._db.rows(queries.roles):
+            users.setdefault(row["role"], set()).add(row["user_id"])
+        return users
+
+
 class KeyAuthenticator:
     """Authenticator of MAAS_AUTH=keys: requests send a key that `maas keys create` has made.
 
@@ -189,14 +214,16 @@ class KeyAuthenticator:
         self._db = db
         self._group = group
         self._clock = clock
+        self.roles = Roles(db, clock)
         self._rows = TTLCache(self._find, clock)
         self._touched_at: dict[str, float] = {}
 
     async def authenticate(self, request: Request) -> Principal:
+        """Return the principal of the key that the request carries. Raises as `authenticate_key` does."""
         return await self.authenticate_key(read_credential(request))
 
     async def authenticate_key(self, key: str) -> Principal:
-        """Return the principal of a key. Raises Unauthenticated."""
+        """Return the principal of a key. Raises Unauthenticated, MaasError('forbidden') where its user is blocked."""
         parts = split_key(key)
         if parts is None:
             raise Unauthenticated("malformed")
@@ -206,6 +233,8 @@ class KeyAuthenticator:
             raise Unauthenticated("unknown" if row is None else "wrong")
         if row["state"] != "active":
             raise Unauthenticated(row["state"])
+        if row["user_id"] is not None:
+            await self.roles.check_blocked(row["user_id"])
         self._touch(key_id)
         return Principal(f"key:{key_id}", frozenset(row["scopes"]), row["user_id"], row["prefix"], row["per_minute"])
 
@@ -223,36 +252,3 @@ class KeyAuthenticator:
             await self._db.value(queries.touch_key, key_id)
         except (asyncpg.PostgresError, *CONNECTION_LOST) as error:
             log.warning("key_use_not_recorded", key=key_id, cause=repr(error))
-
-
-@asynccontextmanager
-async def open_authenticator(db: Database, settings: Settings) -> AsyncIterator[Authenticator]:
-    """Open the authenticator that MAAS_AUTH selects; its background tasks and connections end with the context."""
-    if settings.access.auth == "none":
-        yield LocalAuthenticator(settings.http.cors_origins)
-        return
-    async with AsyncExitStack() as stack:
-        keys = KeyAuthenticator(db, await stack.enter_async_context(asyncio.TaskGroup()))
-        if settings.access.auth == "keys":
-            yield keys
-            return
-        from maas.http.auth.jwt import (  # slow to load, as is bounded_http
-            JwksCache,
-            JwtAuthenticator,
-            SharedSecret,
-            SigningKeys,
-            StoredSecret,
-        )
-        from shared.bounded_http import MAX_KEY_SET_BYTES, open_bounded
-
-        signing_keys: SigningKeys
-        if settings.access.auth == "local":
-            signing_keys = StoredSecret(db, settings.access)
-        elif settings.access.jwt_secret is not None:
-            signing_keys = SharedSecret(settings.access.jwt_secret.get_secret_value())
-        else:
-            assert settings.access.jwks_url is not None
-            signing_keys = JwksCache(
-                settings.access.jwks_url, await stack.enter_async_context(open_bounded(MAX_KEY_SET_BYTES))
-            )
-        yield JwtAuthenticator(db, settings.access, signing_keys, keys)

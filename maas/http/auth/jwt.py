@@ -54,6 +54,7 @@ class SharedSecret:
         self._secret = secret
 
     async def find(self, token: str) -> tuple[Any, list[str]]:
+        """Return the secret and its algorithm, whichever token it is."""
         return self._secret, ["HS256"]
 
 
@@ -66,6 +67,7 @@ class StoredSecret:
         self._secret: str | None = None
 
     async def find(self, token: str) -> tuple[Any, list[str]]:
+        """Return the signing secret of the database and its algorithm."""
         if self._secret is None:
             self._secret = await signing_secret(self._db, self._settings)
         return self._secret, ["HS256"]
@@ -147,10 +149,10 @@ class JwtAuthenticator:
         self._settings = settings
         self._signing_keys = signing_keys
         self._keys = keys
-        self._admins = TTLCache(self._find_admins)
         self._open_sessions = TTLCache(self._is_session_open)
 
     async def authenticate(self, request: Request) -> Principal:
+        """Return the principal of the token or key of a request. Raises Unauthenticated, MaasError('forbidden')."""
         credential = read_credential(request)
         if credential.startswith("maas_"):
             return await self._keys.authenticate_key(credential)
@@ -163,7 +165,8 @@ class JwtAuthenticator:
         user_id = parse_subject(claims.get("sub"))
         if self._settings.auth == "local":
             await self._check_session(user_id, claims)
-        if user_id in await self._admins.get(None):
+        await self._keys.roles.check_blocked(user_id)
+        if await self._keys.roles.is_admin(user_id):
             return Principal(f"jwt:{user_id}", ADMIN_SCOPES, default_user=user_id)
         return Principal(f"jwt:{user_id}", USER_SCOPES, user_id)
 
@@ -198,9 +201,6 @@ class JwtAuthenticator:
 
     async def _is_session_open(self, key: tuple[UUID, UUID]) -> bool:
         return await self._db.row(queries.auth_session, *key) is not None
-
-    async def _find_admins(self, _: None) -> frozenset[UUID]:
-        return frozenset(row["user_id"] for row in await self._db.rows(queries.admins))
 
 
 def parse_subject(subject: object) -> UUID:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from maas import queries
 from maas.http.admin import note_read
-from maas.http.auth.authorize import principal_of
+from maas.http.authorize import principal_of
 from maas.http.mem0.callers import find_owner, name_of
 from maas.http.mem0.memories import page_links, page_of
 from maas.http.mem0.schemas import Mem0Done, Mem0Entities, Mem0Entity, Mem0Ping

@@ -11,18 +11,18 @@ from pydantic import RootModel, TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.auth.authorize import principal_of, user_of
+from maas.http.authorize import principal_of, user_of
 from maas.http.mem0.callers import (
     Owner,
     agree_on_user,
     find_owner,
     get_or_create_owner,
     ids_of_filters,
+    read_memory_id,
     read_own,
     read_own_messages,
     to_memory,
 )
-from maas.http.mem0.filters import Filters, parse_filters
 from maas.http.mem0.schemas import (
     MAX_PAGE_SIZE,
     Mem0Add,
@@ -39,7 +39,7 @@ from maas.http.mem0.schemas import (
     Mem0Version,
 )
 from maas.http.openai.request import ignored_header
-from maas.http.request_input import read_id, read_json, read_parameter, to_storable_text, validate
+from maas.http.request_input import read_json, read_parameter, time_reader, to_storable_text, validate
 from maas.http.schemas import MessageText, Schema, json_response
 from maas.http.state import AppState, app_state
 from maas.memory.client_memories import (
@@ -54,6 +54,7 @@ from maas.memory.client_memories import (
     update_client_memory,
 )
 from maas.memory.facts import search_facts
+from maas.memory.filters import MAX_HITS, Filters, parse_filters
 from maas.memory.query import SearchFilter
 from maas.memory.search import gather_evidence, search
 from maas.memory.transfer.import_ import remember
@@ -62,7 +63,6 @@ from shared.errors import MaasError, problems_of
 DEFAULT_TOP_K = 10
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE = 1_000_000
-MAX_HITS = 200  # of the best hits, among which a filter chooses
 _ROLES = ("user", "assistant")
 _TEXT: TypeAdapter[str] = TypeAdapter(MessageText)
 
@@ -109,7 +109,7 @@ async def post_mem0_search(request: Request) -> Response:
     """Search for mem0's SDKs, best match first, among the 200 best hits those that fit the filters."""
     body = validate(Mem0Search, await read_json(request))
     state = app_state(request)
-    filters = parse_filters(body.filters, state.settings.engine.zone)
+    filters = parse_filters(body.filters, time_reader(state.settings.engine.zone))
     owner = await find_owner(request, agree_on_user(body.user_id, filters.user))
     results: list[Mem0Memory] = []
     if owner is not None:
@@ -143,10 +143,10 @@ async def post_mem0_list(request: Request) -> Response:
     page, size = page_of(request)
     body = validate(Mem0List, await read_json(request))
     state = app_state(request)
-    zone = state.settings.engine.zone
-    filters = parse_filters(body.filters, zone)
+    read_time = time_reader(state.settings.engine.zone)
+    filters = parse_filters(body.filters, read_time)
     span = {name: at for name, at in (("gte", body.start_date), ("lte", body.end_date)) if at is not None}
-    within = parse_filters({"created_at": span} if span else None, zone)
+    within = parse_filters({"created_at": span} if span else None, read_time)
     owner = await find_owner(request, agree_on_user(body.user_id, filters.user))
     fitting: list[ClientMemory] = []
     results: list[Mem0Memory] = []
@@ -163,7 +163,7 @@ async def post_mem0_list(request: Request) -> Response:
 
 async def get_mem0_memory(request: Request) -> Response:
     """Return one memory for mem0's SDKs."""
-    owner, known = await read_own(request, read_id(request, "memory"))
+    owner, known = await read_own(request, read_memory_id(request))
     return json_response(to_memory(owner, known))
 
 
@@ -172,7 +172,7 @@ async def put_mem0_memory(request: Request) -> Response:
 
     The memory keeps its id, and its history has what it said before.
     """
-    memory_id = read_id(request, "memory")
+    memory_id = read_memory_id(request)
     body = validate(Mem0Update, await read_json(request))
     check_update(body)
     ((owner, known),) = await read_own_messages(request, [memory_id])
@@ -184,7 +184,7 @@ async def put_mem0_memory(request: Request) -> Response:
 
 async def delete_mem0_memory(request: Request) -> Response:
     """Delete a memory for mem0's SDKs, with all its versions, its summaries, and the answers that repeat it."""
-    owner, known = await read_own(request, read_id(request, "memory"))
+    owner, known = await read_own(request, read_memory_id(request))
     await forget(request, owner, [known.memory.id])
     return json_response(Mem0Done(message="Memory deleted successfully!"))
 
@@ -199,7 +199,7 @@ async def delete_mem0_memories(request: Request) -> Response:
     if not named:
         raise MaasError("bad_parameter", "user_id: is required; nothing was deleted")
     owner = await find_owner(request, named.pop("user_id", None))
-    filters = parse_filters(named, app_state(request).settings.engine.zone)
+    filters = parse_filters(named, time_reader(app_state(request).settings.engine.zone))
     ids: list[UUID] = []
     if owner is not None:
         ids = [one.id for one in await list_client_memories(app_state(request).db, owner.user_id) if filters.fits(one)]
@@ -212,7 +212,7 @@ async def delete_mem0_memories(request: Request) -> Response:
 
 async def get_mem0_history(request: Request) -> Response:
     """List what a memory said for mem0's SDKs, the oldest version first."""
-    owner, known = await read_own(request, read_id(request, "memory"))
+    owner, known = await read_own(request, read_memory_id(request))
     memory_id = known.memory.id
     versions = await read_versions(app_state(request).reads, owner.user_id, memory_id)
     texts = [None, *(one.text for one in versions)]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field, Strict, WithJsonSchema
+from pydantic import ConfigDict, Field, Strict, WithJsonSchema
 
-from maas.http.schemas import NUMBER, JsonObject, Name, QueryText, Schema, only_field
-from shared.json import is_too_deep
+from maas.http.schemas import MAX_METADATA_BYTES, NUMBER, MemoryMetadata, Name, QueryText, Schema, only_field
 from shared.text import clean
 
-MAX_METADATA_BYTES = 4096
-MAX_METADATA_LEVELS = 20
 MAX_TOP_K = 100
 MAX_PAGE_SIZE = 500
 MAX_BATCH = 1000
@@ -23,15 +19,6 @@ MAX_IGNORED_NAMES = 100
 MAX_NAME_CHARS = 64
 
 
-def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
-    if is_too_deep(value, MAX_METADATA_LEVELS):
-        raise ValueError(f"must not be nested deeper than {MAX_METADATA_LEVELS} levels")
-    if len(json.dumps(value, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
-        raise ValueError(f"must not exceed {MAX_METADATA_BYTES} bytes of JSON")
-    return value
-
-
-Metadata = Annotated[JsonObject, AfterValidator(_check_metadata)]
 Seconds = Annotated[float, Field(ge=-62_104_060_800, lt=253_370_764_800), NUMBER]  # the years 2 to 9998
 TopK = Annotated[int, Field(ge=1, le=MAX_TOP_K), NUMBER]
 IsoTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
@@ -65,10 +52,10 @@ class Mem0Add(Mem0Request):
     agent_id: Name | None = None
     app_id: Name | None = None
     run_id: Name | None = Field(None, description="The session; it is the conversation of the messages.")
-    metadata: Metadata | None = Field(None, description=f"At most {MAX_METADATA_BYTES} bytes of JSON.")
+    metadata: MemoryMetadata | None = Field(None, description=f"At most {MAX_METADATA_BYTES} bytes of JSON.")
     filters: dict[str, Any] | None = Field(None, description="The same ids, where they are not fields of their own.")
     timestamp: Seconds | None = Field(None, description="When it was said, in seconds since 1970; by default now.")
-    infer: Flag | None = Field(None, description="Messages are kept word for word, whatever it says.")
+    infer: Flag | None = Field(None, description="Accepted and ignored: messages are kept word for word.")
 
 
 class Mem0Search(Mem0Request):
@@ -97,7 +84,7 @@ class Mem0Update(Mem0Request):
     model_config = ConfigDict(json_schema_extra={"anyOf": [only_field("text"), only_field("metadata")]})
 
     text: QueryText | None = Field(None, description="What is right instead.")
-    metadata: Metadata | None = Field(None, description="Replaces what was there.")
+    metadata: MemoryMetadata | None = Field(None, description="Replaces what was there.")
 
 
 class Mem0BatchItem(Mem0Update):

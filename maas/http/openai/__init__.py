@@ -132,6 +132,7 @@ class CompletionUsage(Schema):
 
     @classmethod
     def of(cls, usage: AnswerUsage) -> Self:
+        """Return the tokens of an answer, in OpenAI's shape."""
         return cls(
             prompt_tokens=usage.tokens_in,
             completion_tokens=usage.tokens_out,
@@ -143,7 +144,7 @@ class CompletionUsage(Schema):
 class PendingAction(Schema):
     """A tool call that waits for the user's approval."""
 
-    id: UUID = Field(description="The action to POST /v1/actions/{id}/approve or /reject.")
+    id: UUID = Field(description="The id for POST /v1/actions/{id}/approve or /reject.")
     tool: str
     arguments: dict[str, Any]
     fingerprint: str = Field(description="Send it with the decision.")
@@ -171,6 +172,7 @@ class MaasExtension(Schema):
 
     @classmethod
     def of(cls, completion: RunAnswer, ignored: Sequence[str]) -> Self:
+        """Return what OpenAI's shape has no place for; `ignored` are parameters without effect."""
         return cls(
             request_id=completion.run_id,
             conversation_id=completion.conversation_id,

@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 import structlog
 from starlette.requests import Request
 
-from maas.http.auth.authorize import principal_of
+from maas.http.authorize import principal_of
 from maas.http.users import read_user_header, resolve_user
 from shared.errors import MaasError
 from shared.json import MAX_JSON_DEPTH, is_storable

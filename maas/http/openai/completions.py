@@ -7,7 +7,6 @@ import json
 import math
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas.engine.states import TERMINAL, Status
-from maas.http.auth.authorize import hold_stream, owner_of
+from maas.http.authorize import hold_stream, owner_of
 from maas.http.openai import (
     ChatAnswer,
     ChatCompletion,
@@ -47,8 +46,7 @@ from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEE
 from maas.http.state import AppState, app_state, until_sent
 from maas.passthrough.models import ProviderModel
 from maas.runs.answers import RunAnswer, read_answer
-from maas.runs.event_stream import Cursor, Page
-from maas.runs.run_watcher import KEEP_ALIVE_S, POLL_INTERVAL_S, watch
+from maas.runs.run_watcher import KEEP_ALIVE_S, POLL_INTERVAL_S
 from maas.runs.submit import Submission, list_assistants, list_inactive_assistants
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
@@ -108,7 +106,10 @@ async def submit(request: Request, submission: Submission, is_retry: bool) -> UU
 
 
 async def read_value(request: Request) -> object:
-    """Return the body as a JSON value; a large one holds a place until the request is answered."""
+    """Return the body as a JSON value; a large one holds a place until the request is answered.
+
+    Raises MaasError('too_large') for a large one that names no pass-through model.
+    """
     size = request.headers.get("content-length", "")
     if not (size.isascii() and size.isdigit() and int(size) > MAX_JSON_BODY_BYTES):
         return await read_json(request)
@@ -251,8 +252,7 @@ async def stream_completion(
     chunks = _ChunkWriter(run_id, model, has_usage, ignored, output)
     text = StreamedText()
     yield chunks.content("", role="assistant")
-    first = Page(Cursor(), ())
-    async with aclosing(watch(state.event_stream, state.run_watcher, run_id, first, keep_alive_s)) as pages:
+    async with state.follow_run(run_id, keep_alive_s) as pages:
         async for events in pages:
             if not events:
                 yield KEEP_ALIVE_COMMENT

@@ -32,13 +32,13 @@ class EmbeddingRequest(LenientSchema):
 
     model: str = Field(description="`maas` or the name of the embedding model of this server, or of a provider's.")
     input: Text | Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS)] = Field(
-        description="A text, or at most 256 of them."
+        description="A text, or a list of at most 256."
     )
     encoding_format: Literal["float", "base64"] | None = None
     input_type: Literal["query", "document"] | None = Field(
         None, description="What the texts are; a document unless said."
     )
-    dimensions: int | None = Field(None, description="Only the number that the model has.")
+    dimensions: int | None = Field(None, description="Must be the number of dimensions that the model has.")
     user: str | None = None
 
 

@@ -38,7 +38,9 @@ def read_output(body: ChatRequest) -> WantedOutput:
     if name is None:
         return wanted
     if wanted is not TEXT:
-        raise bad_parameter("response_format: cannot be combined with a tool that is demanded", "response_format")
+        raise bad_parameter(
+            "response_format: cannot be combined with a tool_choice that requires a tool", "response_format"
+        )
     tools = [one for one in _functions(body) if one.get("name") == name]
     if len(tools) != 1 or not 0 < len(name) <= MAX_TOOL_NAME_CHARS:
         raise bad_parameter(f"tool_choice: {name[:MAX_TOOL_NAME_CHARS]!r} is not one of the tools", "tool_choice")

@@ -16,7 +16,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas import queries
 from maas.engine.spending import read_spending
-from maas.http.auth.authorize import hold_stream, principal_of
+from maas.http.authorize import hold_stream, principal_of
 from maas.http.openai import client_request_id, error_of_failed_run, openai_error_response
 from maas.http.openai.caller import Caller, bad_parameter, read_caller, resolve_caller
 from maas.http.openai.request import ignored_header
@@ -164,7 +164,7 @@ def _call(request: Request, exchange: Exchange, sent: Mapping[str, Any], api: Ap
             key=model.key,
             headers=api.headers_for(model, request.headers),
             body=sent,
-            span=f"{api.endpoint} {model.model}",
+            provider=model.provider,
             timeout_s=state.settings.http.openai_wait,
         ),
         _notes(exchange),

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 
 from maas.conversations.attachments import store_upload
-from maas.http.auth.authorize import check_body, principal_of
+from maas.http.authorize import check_body, principal_of
 from maas.http.openai import ChatMessage, ChatRequest
 from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller
 from maas.http.openai.output import WantedOutput, is_demanded, read_output
@@ -77,7 +77,7 @@ async def read_completion_request(request: Request, value: object) -> Completion
     if images and not assistant.takes_photos:
         if "images" not in unused:
             raise _unsupported(
-                "messages", f"messages: {body.model} does not look at images; leave them out, {_or_ignore('images')}"
+                "messages", f"messages: {body.model} takes no images; leave them out, {_or_ignore('images')}"
             )
         ignored, images = (*ignored, f"images ({len(images)})"), []
     user_id = await resolve_caller(request, caller)

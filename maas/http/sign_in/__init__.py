@@ -23,6 +23,7 @@ STATUS_OF_CODE = {
     "bad_json": 400, "validation_failed": 400, "invalid_credentials": 401, "reauthentication_needed": 400,
     "refresh_token_not_found": 400, "refresh_token_already_used": 400, "session_expired": 400,
     "no_authorization": 401, "bad_jwt": 403, "session_not_found": 403, "otp_expired": 403, "bad_origin": 403,
+    "user_banned": 403,
     "not_found": 404, "user_not_found": 404, "too_large": 413, "unsupported_media_type": 415, "signup_disabled": 422,
     "user_already_exists": 422, "weak_password": 422, "same_password": 422, "over_request_rate_limit": 429,
     "busy": 503, "database_unreachable": 503, "database_read_only": 503, "statement_timeout": 503, "no_schema": 503,
@@ -106,6 +107,7 @@ class AccountUser(Schema):
 
     @classmethod
     def of(cls, account: Account) -> Self:
+        """Return an account in the shape of Supabase Auth."""
         return cls(
             id=account.user_id,
             email=account.email,
@@ -129,6 +131,7 @@ class AuthSession(Schema):
 
     @classmethod
     def of(cls, session: Session, refresh_token: str) -> Self:
+        """Return a session in the shape of Supabase Auth; `refresh_token` is empty where a cookie holds it."""
         return cls(
             access_token=session.access_token,
             expires_in=session.expires_in,

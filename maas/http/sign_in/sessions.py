@@ -167,9 +167,7 @@ def _begin(request: Request, *, is_password: bool = False) -> SignIn:
     """Count the request of this client address. Raises MaasError: not_found without MAAS_AUTH=local, rate_limited."""
     state = app_state(request)
     if state.sign_in is None:
-        raise MaasError(
-            "not_found", f"there is no sign-in here: set MAAS_AUTH=local (now {state.settings.access.auth})"
-        )
+        raise MaasError("not_found", f"sign-in is off: set MAAS_AUTH=local (now {state.settings.access.auth})")
     rate = state.settings.access.sign_in_address_rate
     per_minute = rate if is_password else rate * LIGHT_FACTOR
     network = client_network(request)

@@ -18,7 +18,12 @@ from maas.memory.transfer.ndjson import import_error
 from shared.query import NAME
 
 MAX_UNPACKED_BYTES = 4 * 1024**3  # of one archive
-MEMBER = re.compile(r"(?:.*/)?(conversations(?:-\d+)?\.json|My ?Activity\.json|[^/]+\.af)", re.IGNORECASE)
+MEMBER = re.compile(
+    r"(?:.*/)?(conversations(?:-\d+)?\.json|memories(?:/[^/]+)?\.json|My ?Activity\.json|[^/]+\.af|"
+    r"documents/\d{6}\.json|[^/]+/[^/]+\.jsonl)",
+    re.IGNORECASE,
+)
+MANIFEST = "manifest.json"  # of an archive of Hindsight: how many of what else there is
 _PARTS = NAME.split(Path(__file__).with_name("open_webui.sql").read_text(encoding="utf-8"))
 STATEMENTS = dict(zip(_PARTS[1::2], _PARTS[2::2], strict=True))
 
@@ -45,11 +50,13 @@ def unpack(path: Path, owner: str | None) -> Iterator[tuple[BinaryIO, str]]:
 def _members(file: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, str]]:
     try:
         with zipfile.ZipFile(file) as archive:
-            members = sorted(
-                (one for one in archive.infolist() if MEMBER.fullmatch(one.filename)), key=lambda one: one.filename
-            )
+            files = sorted(archive.infolist(), key=lambda one: one.filename)
+            members = [one for one in files if MEMBER.fullmatch(one.filename)]
             if not members:
-                raise import_error(name, "the archive holds no conversations.json, MyActivity.json or agent file")
+                known = "conversations.json, MyActivity.json, agent file, documents/000000.json or WING/ROOM.jsonl"
+                raise import_error(name, f"the archive holds no {known}")
+            if members[0].filename.startswith("documents/"):
+                members += [one for one in files if one.filename == MANIFEST]
             if sum(one.file_size for one in members) > MAX_UNPACKED_BYTES:
                 raise import_error(name, f"is larger than {MAX_UNPACKED_BYTES // 1024**3} GiB when unpacked")
             for one in members:

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
 from maas.memory.dates import to_utc
-from maas.memory.transfer.export import ROW_TYPES, SKIPPED_TYPES, AttachmentRow, ExportHeader
+from maas.memory.transfer.export_rows import ROW_TYPES, SKIPPED_TYPES, AttachmentRow, ExportHeader
+from maas.memory.transfer.interchange import unwrap
 from maas.memory.transfer.ndjson import (
     MAX_VALUE_SIZE,
     JsonLine,
@@ -87,7 +89,9 @@ def is_export(file: BinaryIO) -> bool:
 
 def exported_user(file: BinaryIO, name: str) -> UUID | None:
     """Return the user in the header of a MaaS export, None for other formats. Raises MaasError('bad_import')."""
-    return _validate(ExportHeader, next(read_lines(file, name))).user_id if is_export(file) else None
+    with TemporaryFile() as unwrapped:
+        source = unwrapped if unwrap(file, name, unwrapped) else file
+        return _validate(ExportHeader, next(read_lines(source, name))).user_id if is_export(source) else None
 
 
 def read_export(file: BinaryIO, name: str) -> Iterator[RowBatch]:

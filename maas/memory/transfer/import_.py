@@ -17,9 +17,11 @@ import asyncpg
 
 from maas import queries
 from maas.memory.transfer.formats import MESSAGES, RowBatch, is_export, read_batches
+from maas.memory.transfer.interchange import unwrap
 from maas.memory.transfer.ndjson import import_error
 from shared.db import Database, Transaction
 from shared.group_commit import BAD_DATA
+from shared.models import gen_ai
 
 MAX_CONCURRENT_IMPORTS = 2
 REFUSALS = (*BAD_DATA, asyncpg.ProgramLimitExceededError)
@@ -63,7 +65,8 @@ async def import_file(
     Raises MaasError: `bad_import`, which names the line; `quota_exceeded`. Nothing is imported then.
     """
     result = ImportResult()
-    with TemporaryFile() as staged:
+    with TemporaryFile() as staged, TemporaryFile() as unwrapped:
+        file = unwrapped if await _in_thread(partial(unwrap, file, name, unwrapped)) else file
         is_restored = is_export(file)
         await _in_thread(partial(stage_file, file, name, staged, result.left_out))
         batches = read_staged(staged)
@@ -125,7 +128,8 @@ async def remember(db: Database, user_id: UUID, messages: Sequence[dict[str, Any
     `client` of a message, a JSON object, is kept beside it; client_memories reads it. A message whose external_id is
     known is not added again; the id returned for it is that of the existing one.
     """
-    row = await db.row(queries.remember, user_id, messages)
+    with gen_ai.memory("create_memory", user_id, count=len(messages)):
+        row = await db.row(queries.remember, user_id, messages)
     assert row is not None
     return row["run_id"], row["log_ids"]
 

@@ -13,10 +13,9 @@ from itertools import takewhile
 
 from maas.conversations.actions import Decision
 from maas.conversations.phrases import is_form, words_of
-from maas.tools import words as tool_words
-from maas.tools.consent import words
+from maas.tools.consent import tool_words, words
 from maas.tools.consent.values import MAX_NAME_WORDS, in_russian_letters, plain_values
-from maas.tools.consent.vocabulary import Class, Item, Vocabulary
+from maas.tools.consent.vocabulary import PRECEDENCE, Class, Item, Vocabulary
 
 MAX_CHARS = 120  # of a message that decides
 MAX_WORDS = 20
@@ -316,11 +315,7 @@ def _role_after(item: Item, before: Item, said: Collection[str], after: Sequence
 
 
 def _first_role(item: Item) -> str:
-    order = (
-        "sarcasm", "pause", "not", "no", "verb", "stop", "yes", "do", "soft", "hold", "only_no", "gerund",
-        "participle", "touch", "old", "unit", "value", "typo",
-    )  # fmt: skip
-    if (role := next((one for one in order if one in item), None)) is not None:
+    if (role := next((one for one in PRECEDENCE if one in item), None)) is not None:
         return role
     if "preposition" in item and not item & {"filler", "object", "article"}:
         return "preposition"

@@ -9,8 +9,7 @@ from functools import cache
 from typing import Literal
 
 from maas.conversations.phrases import is_form
-from maas.tools import words as tool_words
-from maas.tools.consent import words
+from maas.tools.consent import tool_words, words
 
 MIN_TYPO_CHARS = 6  # of a word that may be misspelt
 _REPEATED = re.compile(r"(.)\1+")
@@ -23,6 +22,11 @@ Class = Literal[
     "adverb",
 ]  # fmt: skip
 Item = frozenset[Class]
+# Of which class a word of several classes is: the first of these.
+PRECEDENCE: tuple[Class, ...] = (
+    "sarcasm", "pause", "not", "no", "verb", "stop", "yes", "do", "soft", "hold", "only_no", "gerund", "participle",
+    "touch", "old", "unit", "value", "typo",
+)  # fmt: skip
 _CLOSED: tuple[tuple[Class, Collection[str]], ...] = (
     ("yes", words.YES), ("soft", words.SOFT_YES), ("do", words.DO), ("no", words.NO), ("not", words.NOT),
     ("stop", words.STOP), ("hold", words.HOLD), ("praise", words.PRAISE),

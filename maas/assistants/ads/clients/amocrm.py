@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -21,15 +23,16 @@ CONTACTS_A_REQUEST = 125  # more would make the URL too long for some servers
 PHONE_FIELD = "PHONE"
 UTM_FIELDS = frozenset({"UTM_CONTENT", "UTM_TERM", "UTM_CAMPAIGN", "UTM_MEDIUM", "UTM_SOURCE"})
 MAX_PHONE_CHARS, MAX_MARK_CHARS = 50, 300
+MAX_CONTACTS, MAX_PHONES = 5, 10  # of a lead
 _OPTIONS = [("with", "contacts")]
 M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
 class CrmLead:
-    """A lead. `phone` is the first one of its main contact as it was typed; `price` has the currency of the CRM.
+    """A lead. `phone` is the first one of its main contact as it was typed, `other_phones` are all the others.
 
-    `utm_marks` are the values of its UTM fields.
+    `price` has the currency of the CRM; `utm_marks` are the values of its UTM fields.
     """
 
     crm_id: int
@@ -42,6 +45,7 @@ class CrmLead:
     updated_at: datetime
     is_deleted: bool
     utm_marks: tuple[str, ...] = ()
+    other_phones: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,16 @@ class Stage:
     stage_id: int
     name: str
     sort: int
+
+
+def token_ends_at(token: str) -> datetime | None:
+    """Return when a long-lived token ends, which it says itself (JWT); None: it does not say."""
+    try:
+        padded = token.split(".")[1] + "=="
+        ends_at = json.loads(base64.urlsafe_b64decode(padded))["exp"]
+        return datetime.fromtimestamp(ends_at, UTC)
+    except (ValueError, LookupError, TypeError, OverflowError, OSError, RecursionError):
+        return None
 
 
 class AmoCrmClient:
@@ -86,7 +100,20 @@ class AmoCrmClient:
                 since, page = last, 1
             else:
                 page += 1
-        raise self._service.error("bad_reply", "its pages never end")
+        raise self._service.error("bad_reply", "its list of pages has no end")
+
+    async def deleted_leads(self, since: datetime | None) -> list[int]:
+        """Return the ids of the leads that were deleted since then and are still in the trash."""
+        found: list[int] = []
+        for page in range(1, MAX_PAGES + 1):
+            params = [("with", "only_deleted"), ("limit", str(LEADS_A_PAGE)), ("page", str(page))]
+            if since is not None:
+                params.append(("filter[updated_at][from]", str(int(since.timestamp()))))
+            leads = await self._service.read("/leads", _DELETED, params=params)
+            found += [one.id for one in leads.items if one.is_deleted]
+            if not leads.has_next or not leads.items:
+                return found
+        raise self._service.error("bad_reply", "its list of pages has no end")
 
     async def lead(self, crm_id: int) -> CrmLead | None:
         """Return a lead, None if there is none of this id."""
@@ -101,6 +128,10 @@ class AmoCrmClient:
     async def currency(self) -> str:
         """Return the currency that prices of leads are in, three letters."""
         return (await self._service.read("/account", _Account.model_validate)).currency
+
+    async def check_leads(self) -> None:
+        """Raise VendorError if the token may not read leads."""
+        await self._service.read("/leads", _LEADS, params=[*_OPTIONS, ("limit", "1")])
 
     async def stages(self) -> list[Stage]:
         """Return the stages of all pipelines in their order."""
@@ -117,13 +148,13 @@ class AmoCrmClient:
         await self._service.write("PATCH", f"/leads/{int(crm_id)}", _Changed.model_validate, json=change)
 
     async def _with_phones(self, leads: Sequence[_Lead]) -> list[CrmLead]:
-        ids = sorted({contact for lead in leads if (contact := lead.contact_id) is not None})
-        phones: dict[int, str] = {}
+        ids = sorted({contact for lead in leads for contact in lead.contact_ids})
+        phones: dict[int, list[str]] = {}
         for first in range(0, len(ids), CONTACTS_A_REQUEST):
             some = ids[first : first + CONTACTS_A_REQUEST]
             params = [("limit", str(LEADS_A_PAGE)), *(("filter[id][]", str(one)) for one in some)]
             found = await self._service.read("/contacts", _CONTACTS, params=params)
-            phones |= {one.id: phone for one in found.items if (phone := one.phone)}
+            phones |= {one.id: one.phones for one in found.items}
         return [one.shown(phones) for one in leads]
 
 
@@ -193,24 +224,33 @@ class _Lead(BaseModel):
         return self.id, int(self.updated_at.timestamp())
 
     @property
-    def contact_id(self) -> int | None:
+    def contact_ids(self) -> list[int]:
+        """The main contact comes first."""
         contacts = sorted(self.embedded.contacts, key=lambda one: not one.is_main)
-        return contacts[0].id if contacts else None
+        return [one.id for one in contacts[:MAX_CONTACTS]]
 
-    def shown(self, phones: Mapping[int, str]) -> CrmLead:
-        phone = phones.get(self.contact_id) if self.contact_id is not None else None
+    def shown(self, phones: Mapping[int, Sequence[str]]) -> CrmLead:
+        known = list(dict.fromkeys(phone for one in self.contact_ids for phone in phones.get(one, ())))
         return CrmLead(
             self.id,
             self.name,
             self.pipeline_id,
             self.status_id,
             self.price,
-            phone,
+            known[0] if known else None,
             self.created_at,
             self.updated_at,
             self.is_deleted,
             tuple(text for field in self.custom_fields_values for text in field.texts(UTM_FIELDS, MAX_MARK_CHARS)),
+            tuple(known[1:MAX_PHONES]),
         )
+
+
+class _DeletedLead(BaseModel):
+    """A lead in the trash: the API gives no more of it."""
+
+    id: Id
+    is_deleted: bool = False
 
 
 def _one_lead(body: Any) -> _Lead | None:
@@ -223,9 +263,9 @@ class _Contact(BaseModel):
     custom_fields_values: Annotated[list[_Field], OptionalList] = []
 
     @property
-    def phone(self) -> str | None:
+    def phones(self) -> list[str]:
         fields = (field.texts((PHONE_FIELD,), MAX_PHONE_CHARS) for field in self.custom_fields_values)
-        return next((text for texts in fields for text in texts), None)
+        return [text for texts in fields for text in texts]
 
 
 class _Status(BaseModel):
@@ -277,8 +317,9 @@ def _list_of(name: str, model: type[M]) -> Callable[[Any], _Found[M]]:
     return read
 
 
-_LEADS, _CONTACTS, _PIPELINES = (
+_LEADS, _DELETED, _CONTACTS, _PIPELINES = (
     _list_of("leads", _Lead),
+    _list_of("leads", _DeletedLead),
     _list_of("contacts", _Contact),
     _list_of("pipelines", _Pipeline),
 )

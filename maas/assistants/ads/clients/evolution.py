@@ -30,6 +30,14 @@ _AD = re.compile(r"[0-9]{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
+class Instance:
+    """A WhatsApp number of the server; `state` is open, connecting or close."""
+
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class Chat:
     """A chat with one person; `jid` is WhatsApp's address of that person."""
 
@@ -69,6 +77,11 @@ class EvolutionClient:
         found = await self._service.read(self._path("instance/connectionState"), _State.model_validate)
         return found.instance.state
 
+    async def instances(self) -> list[Instance]:
+        """Return the instances of the server that the key may see."""
+        found = await self._service.read("/instance/fetchInstances", _INSTANCES.validate_python)
+        return [Instance(one.name, one.state) for one in found]
+
     async def chats(self) -> list[Chat]:
         """Return the chats with single persons, the last changed first; those without a time come last."""
         path = self._path("chat/findChats")
@@ -93,7 +106,7 @@ class EvolutionClient:
                 yield fresh
             if is_over:
                 return
-        raise self._service.error("bad_reply", "its pages never end")
+        raise self._service.error("bad_reply", "its list of pages has no end")
 
     async def send_text(self, number: str, text: str) -> str:
         """Send a text to a phone number or a jid and return the id of the message."""
@@ -169,6 +182,11 @@ class _State(BaseModel):
     instance: _Connection
 
 
+class _Instance(BaseModel):
+    name: Annotated[str, Field(pattern=r"^[ -~]{1,200}$")]
+    state: Annotated[OptionalName, Field(alias="connectionStatus")] = ""
+
+
 class _Chat(BaseModel):
     jid: Annotated[Id, Field(alias="remoteJid")]
     name: Annotated[OptionalName, Field(alias="pushName")] = ""
@@ -229,3 +247,4 @@ class _Found(BaseModel):
 
 
 _CHATS = TypeAdapter(list[_Chat])
+_INSTANCES = TypeAdapter(list[_Instance])

@@ -1,15 +1,15 @@
 """Facebook's Marketing API: the tree of an ad account, figures of its advertisements, and changes to it.
 
 Money of figures is in the currency of the ad account, budgets are in its minor units. Days are days of the account's
-time zone. Lists have archived objects, and no deleted ones.
+time zone. Lists have archived objects, and no deleted ones; figures have both.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal, TypeVar
@@ -27,14 +27,32 @@ from maas.assistants.ads.clients.facebook_insights import (
     insights_of,
     parts_of,
 )
+from maas.assistants.ads.clients.facebook_objects import (
+    ACCOUNT_FIELDS,
+    AD_FIELDS,
+    ADSET_FIELDS,
+    CAMPAIGN_FIELDS,
+    Ad,
+    AdAccount,
+    AdSet,
+    Campaign,
+    FormLead,
+    account_of,
+    ad_of,
+    adset_of,
+    campaign_of,
+)
+from shared.errors import Backoff
 from shared.vendors import Vendor, VendorError
-from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Service
+from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Params, Service
 
 Status = Literal["ACTIVE", "PAUSED"]
 OBJECTS_A_PAGE, FIGURES_A_PAGE = 200, 500
 VENDOR = Vendor("facebook", "Facebook")
 MAX_ROWS = 200_000
+MAX_REPORT_PAUSE_S = 15.0  # between two looks at a report
 ZERO_DECIMAL = frozenset({"CLP", "COP", "CRC", "HUF", "ISK", "IDR", "JPY", "KRW", "PYG", "TWD", "VND"})
+IDS_A_REQUEST = 50
 _COPIED = (
     "targeting",
     "optimization_goal",
@@ -48,68 +66,6 @@ _ID = re.compile(r"[A-Za-z0-9_]{1,64}")
 B = TypeVar("B", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class AdAccount:
-    """An ad account; `fb_id` begins with act_, `timezone` is an IANA name, `status` is Facebook's number, 1: active."""
-
-    fb_id: str
-    name: str
-    currency: str
-    timezone: str
-    status: int
-    can_run_ads: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Campaign:
-    """A campaign; `daily_budget_minor` is None if its ad sets have budgets of their own, or one for its whole life."""
-
-    fb_id: str
-    name: str
-    status: str
-    effective_status: str
-    objective: str | None
-    daily_budget_minor: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class AdSet:
-    """An ad set; `daily_budget_minor` is None if the campaign has the budget, or the set one for its whole life."""
-
-    fb_id: str
-    campaign_fb_id: str
-    name: str
-    status: str
-    effective_status: str
-    daily_budget_minor: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ad:
-    """An advertisement."""
-
-    fb_id: str
-    adset_fb_id: str
-    campaign_fb_id: str
-    name: str
-    status: str
-    effective_status: str
-    creative_fb_id: str | None
-    creative_name: str | None = None
-    video_fb_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FormLead:
-    """Somebody who filled in a form of an advertisement."""
-
-    fb_id: str
-    ad_fb_id: str
-    name: str | None
-    phone: str | None
-    created_at: datetime
-
-
 class FacebookClient:
     """The Marketing API by the token of one user. All methods raise VendorError."""
 
@@ -118,49 +74,66 @@ class FacebookClient:
     ) -> None:
         url = f"{base_url.rstrip('/')}/{version}"
         self._service = Service(http, VENDOR, url, ("authorization", "Bearer "), token, replies.read_refusal, limits)
+        self._limits = limits
+        self._token = token
 
     async def account(self, account_fb_id: str) -> AdAccount:
         """Return an ad account and whether it may run advertisements now."""
-        fields = ("name", "currency", "timezone_name", "account_status", "disable_reason")
-        found = await self._object(account_fb_id, replies.Account, fields)
-        can_run_ads = found.account_status == 1 and not found.disable_reason
-        return AdAccount(
-            account_fb_id, found.name, found.currency, found.timezone_name, found.account_status, can_run_ads
-        )
+        return account_of(await self._object(account_fb_id, replies.Account, ACCOUNT_FIELDS))
+
+    async def accounts(self) -> list[AdAccount]:
+        """Return the ad accounts that the token sees."""
+        return [account_of(one) for one in await self._list("/me/adaccounts", replies.Account, ACCOUNT_FIELDS)]
+
+    async def permissions(self) -> frozenset[str]:
+        """Return the permissions that the token has."""
+        found = await self._list("/me/permissions", replies.Permission, ("permission", "status"))
+        return frozenset(one.permission for one in found if one.status == "granted")
+
+    async def token_ends_at(self) -> datetime | None:
+        """Return when the token, or its access to data, ends; None: never, or Facebook does not tell."""
+        params = [("input_token", self._token)]
+        return (await self._service.read("/debug_token", replies.TokenReply.model_validate, params=params)).data.ends_at
+
+    async def renewed_token(self, app_id: str, app_secret: str) -> tuple[str, int | None]:
+        """Return a token that takes the place of this one, which is still valid, and after how many seconds it ends.
+
+        None: never. One of a system user ends after 60 days, as this one did.
+        """
+        params = [
+            ("grant_type", "fb_exchange_token"),
+            ("client_id", app_id),
+            ("client_secret", app_secret),
+            ("set_token_expires_in_60_days", "true"),
+            ("fb_exchange_token", self._token),
+        ]
+        found = await self._service.read("/oauth/access_token", replies.NewToken.model_validate, params=params)
+        return found.access_token, found.expires_in or None
 
     async def campaigns(self, account_fb_id: str) -> list[Campaign]:
         """Return the campaigns of an ad account."""
-        fields = ("id", "name", "status", "effective_status", "objective", "daily_budget")
-        return [
-            Campaign(one.id, one.name, one.status, one.effective_status, one.objective, one.daily_budget)
-            for one in await self._objects(account_fb_id, "campaigns", replies.Campaign, fields)
-        ]
+        found = await self._objects(account_fb_id, "campaigns", replies.Campaign, CAMPAIGN_FIELDS)
+        return [campaign_of(one) for one in found]
 
     async def adsets(self, parent_fb_id: str) -> list[AdSet]:
         """Return the ad sets of an ad account or a campaign."""
-        fields = ("id", "campaign_id", "name", "status", "effective_status", "daily_budget")
-        return [
-            AdSet(one.id, one.campaign_id, one.name, one.status, one.effective_status, one.daily_budget)
-            for one in await self._objects(parent_fb_id, "adsets", replies.AdSet, fields)
-        ]
+        return [adset_of(one) for one in await self._objects(parent_fb_id, "adsets", replies.AdSet, ADSET_FIELDS)]
 
     async def ads(self, parent_fb_id: str) -> list[Ad]:
         """Return the advertisements of an ad account, a campaign or an ad set."""
-        fields = ("id", "adset_id", "campaign_id", "name", "status", "effective_status", "creative{id,name,video_id}")
-        return [
-            Ad(
-                one.id,
-                one.adset_id,
-                one.campaign_id,
-                one.name,
-                one.status,
-                one.effective_status,
-                one.creative.id if one.creative else None,
-                one.creative.name or None if one.creative else None,
-                one.creative.video_id if one.creative else None,
-            )
-            for one in await self._objects(parent_fb_id, "ads", replies.Ad, fields)
-        ]
+        return [ad_of(one) for one in await self._objects(parent_fb_id, "ads", replies.Ad, AD_FIELDS)]
+
+    async def campaigns_by_id(self, fb_ids: Sequence[str]) -> list[Campaign]:
+        """Return campaigns by their ids, deleted ones, too."""
+        return [campaign_of(one) for one in await self._by_id(fb_ids, replies.Campaign, CAMPAIGN_FIELDS)]
+
+    async def adsets_by_id(self, fb_ids: Sequence[str]) -> list[AdSet]:
+        """Return ad sets by their ids, deleted ones, too."""
+        return [adset_of(one) for one in await self._by_id(fb_ids, replies.AdSet, ADSET_FIELDS)]
+
+    async def ads_by_id(self, fb_ids: Sequence[str]) -> list[Ad]:
+        """Return advertisements by their ids, deleted ones, too."""
+        return [ad_of(one) for one in await self._by_id(fb_ids, replies.Ad, AD_FIELDS)]
 
     async def insights(
         self, parent_fb_id: str, level: Level, since: date, until: date, by_day: bool = False
@@ -168,7 +141,8 @@ class FacebookClient:
         """Return the figures of the objects of `level` below `parent_fb_id`, of both days and those between.
 
         Facebook leaves out objects and days without impressions, and refuses days more than 37 months ago. It refuses
-        too many figures, too: by day they are read a month at a time, and a period that it refuses so in halves.
+        too many figures, too: by day they are read a month at a time, a period that it refuses so in halves, and a day
+        that it refuses as a report, which it makes in the background.
         """
         found: list[Insights] = []
         for first, last in parts_of(since, until) if by_day else [(since, until)]:
@@ -180,16 +154,36 @@ class FacebookClient:
     ) -> list[Insights]:
         path, fields = f"{self._path(parent_fb_id)}/insights", (f"{level}_id", *FIGURES)
         period = json.dumps({"since": since.isoformat(), "until": until.isoformat()})
-        more = [("level", level), ("time_range", period), *([("time_increment", "1")] if by_day else [])]
+        more = [("level", level), ("time_range", period), *replies.in_any_status(level)]
+        more += [("time_increment", "1")] if by_day else []
         try:
             rows = await self._list(path, replies.Figures, fields, more, FIGURES_A_PAGE)
         except VendorError as error:
-            if error.code != "too_large" or since >= until:
+            if error.code != "too_large":
                 raise
-        else:
-            return [insights_of(row, level, by_day) for row in rows]
-        halves = [await self._insights(parent_fb_id, level, *half, by_day) for half in halves_of(since, until)]
-        return added_up(row for half in halves for row in half)
+            if since < until:
+                halves = [await self._insights(parent_fb_id, level, *half, by_day) for half in halves_of(since, until)]
+                return added_up(row for half in halves for row in half)
+            rows = await self._report(path, [("fields", ",".join(fields)), *more])
+        return [insights_of(row, level, by_day) for row in rows]
+
+    async def _report(self, path: str, params: Params) -> list[replies.Figures]:
+        """Return the figures of a report that Facebook makes now; the limit of all attempts is that of its making."""
+        clock, backoff = asyncio.get_running_loop().time, Backoff(self._limits.first_pause_s, MAX_REPORT_PAUSE_S)
+        end = clock() + self._limits.total_s
+        report_id = await self._service.read(path, replies.report_id, params=params, method="POST")
+        while True:
+            report = await self._object(report_id, replies.Report, ("async_status", "async_percent_completion"))
+            if report.is_ready:
+                return await self._list(f"/{report_id}/insights", replies.Figures, (), (), FIGURES_A_PAGE)
+            if report.has_failed:
+                raise self._service.error("too_large", f"its report ended as {report.async_status}")
+            if clock() + (pause_s := backoff.next_s()) >= end:
+                raise self._service.error(
+                    "timeout",
+                    f"its report is {report.async_percent_completion} % ready after {self._limits.total_s:g} s",
+                )
+            await asyncio.sleep(pause_s)
 
     async def form_leads(self, ad_fb_id: str, since: datetime) -> list[FormLead]:
         """Return who filled in a form of an advertisement since then; Facebook keeps them for 90 days."""
@@ -260,6 +254,15 @@ class FacebookClient:
         more = [("effective_status", json.dumps(replies.STATUSES[edge]))]
         return await self._list(f"{self._path(parent_fb_id)}/{edge}", model, fields, more)
 
+    async def _by_id(self, fb_ids: Sequence[str], model: type[B], fields: Sequence[str]) -> list[B]:
+        """Return objects by their ids, in whatever state."""
+        found: list[B] = []
+        for first in range(0, len(fb_ids), IDS_A_REQUEST):
+            ids = ",".join(self._path(one)[1:] for one in fb_ids[first : first + IDS_A_REQUEST])
+            params = [("ids", ids), ("fields", ",".join(fields))]
+            found += await self._service.read("/", replies.by_id(model), params=params)
+        return found
+
     async def _list(
         self,
         path: str,
@@ -269,7 +272,8 @@ class FacebookClient:
         a_page: int = OBJECTS_A_PAGE,
     ) -> list[B]:
         """Return the objects of all pages. `paging.next` holds the token: only whether it is there matters."""
-        params = [("fields", ",".join(fields)), ("limit", str(a_page)), *more]
+        named = [("fields", ",".join(fields))] if fields else []
+        params = [*named, ("limit", str(a_page)), *more]
         found: list[B] = []
         cursors: list[str] = []
         while len(cursors) < MAX_PAGES and len(found) < MAX_ROWS:
@@ -281,7 +285,7 @@ class FacebookClient:
             if (cursor := page.paging.cursors.after) is None or cursor in cursors:
                 break
             cursors.append(cursor)
-        raise self._service.error("bad_reply", "its pages never end")
+        raise self._service.error("bad_reply", "its list of pages has no end")
 
     async def _change(self, fb_id: str, form: Mapping[str, str]) -> None:
         if not await self._service.write("POST", self._path(fb_id), replies.is_success, form=form):

@@ -6,12 +6,12 @@ Numbers of figures come as texts, budgets as texts in minor units.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, TypeAdapter
 
 from shared.models.retry import retry_after
 from shared.text import clean, one_line
@@ -31,6 +31,7 @@ LEAD_TYPES = (
 )
 CONVERSATION = "onsite_conversion.messaging_conversation_started_7d"
 MAX_ANSWER_CHARS = 200
+MAX_WAIT_S = 6e7  # that is believed
 _IN_LISTS = ("ACTIVE", "PAUSED", "ARCHIVED", "IN_PROCESS", "WITH_ISSUES")  # without them no archived ones are listed
 STATUSES = {
     "campaigns": _IN_LISTS,
@@ -40,12 +41,15 @@ STATUSES = {
         *("CAMPAIGN_PAUSED", "ADSET_PAUSED", "PENDING_REVIEW", "DISAPPROVED", "PREAPPROVED", "PENDING_BILLING_INFO"),
     ),
 }
+_LEVELS = {"campaign": "campaigns", "adset": "adsets", "ad": "ads"}  # whose figures can be chosen by status
 _RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
 _TOO_MUCH = "reduce the amount of data"  # an error of the number 1, which all unknown faults have
 _TOKEN_CODES = frozenset({102, 190, 463, 467})
 M = TypeVar("M")
+B = TypeVar("B", bound=BaseModel)
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,64}$")]
 Minor = Annotated[int | None, BeforeValidator(lambda value: None if value in ("0", 0, "") else value), Field(gt=0)]
+Seconds = Annotated[int, Field(ge=0, lt=10**11)]  # since 1970
 Flag = Annotated[bool, BeforeValidator(lambda value: value is not None)]
 
 
@@ -82,19 +86,35 @@ def _code_of(number: int, subcode: int) -> ErrorCode | None:
 
 
 def _wait_s(headers: Mapping[str, str]) -> float | None:
-    """Return the wait that is asked for: by Retry-After, or in minutes by the usage of the ad account."""
+    """Return the wait that is asked for: by Retry-After, else by the usage of a business, in minutes, or an account."""
     if (wait_s := retry_after(headers)) is not None:
         return wait_s
     try:
         usage = json.loads(headers.get("x-business-use-case-usage", "{}"))
-        minutes = [float(one["estimated_time_to_regain_access"]) for group in usage.values() for one in group]
+        waits_s = [60 * float(one["estimated_time_to_regain_access"]) for group in usage.values() for one in group]
+        account = json.loads(headers.get("x-ad-account-usage", "{}"))
+        waits_s.append(float(account.get("reset_time_duration", 0)))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return max(minutes) * 60 if minutes and 0 < max(minutes) < 1e6 else None
+    return max(waits_s) if 0 < max(waits_s) < MAX_WAIT_S else None
 
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
+
+
+def in_any_status(level: str) -> list[tuple[str, str]]:
+    """Return the parameters for figures of objects in all states: by default, those of deleted ones are left out."""
+    if (edge := _LEVELS.get(level)) is None:
+        return []
+    chosen = {"field": f"{level}.effective_status", "operator": "IN", "value": [*STATUSES[edge], "DELETED"]}
+    return [("filtering", json.dumps([chosen]))]
+
+
+def by_id(model: type[B]) -> Callable[[Any], list[B]]:
+    """Return a reader of replies with objects by their ids."""
+    objects = TypeAdapter(dict[Id, model])  # type: ignore[valid-type]
+    return lambda body: list(objects.validate_python(body).values())
 
 
 def is_success(body: Any) -> bool:
@@ -107,16 +127,66 @@ def created_id(body: Any) -> str:
     return Created.model_validate(body).id
 
 
+def report_id(body: Any) -> str:
+    return ReportRun.model_validate(body).report_run_id
+
+
+class ReportRun(BaseModel):
+    report_run_id: Id
+
+
+class Report(BaseModel):
+    """A report of figures that is made in the background."""
+
+    async_status: Name
+    async_percent_completion: Annotated[int, Field(ge=0, le=100)] = 0
+
+    @property
+    def is_ready(self) -> bool:
+        return self.async_status == "Job Completed"
+
+    @property
+    def has_failed(self) -> bool:
+        return self.async_status in ("Job Failed", "Job Skipped")
+
+
 class Created(BaseModel):
     id: Id
 
 
 class Account(BaseModel):
+    id: Annotated[str, Field(pattern=r"^act_[0-9]{1,20}$")]
     name: Name = ""
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
     timezone_name: Annotated[str, Field(max_length=100)]
     account_status: int
     disable_reason: int = 0
+
+
+class Permission(BaseModel):
+    permission: Name
+    status: Name
+
+
+class TokenInfo(BaseModel):
+    """What Facebook says of a token; 0 stands for never."""
+
+    expires_at: Seconds = 0
+    data_access_expires_at: Seconds = 0
+
+    @property
+    def ends_at(self) -> datetime | None:
+        ends = [one for one in (self.expires_at, self.data_access_expires_at) if one > 0]
+        return datetime.fromtimestamp(min(ends), UTC) if ends else None
+
+
+class NewToken(BaseModel):
+    access_token: Annotated[str, Field(pattern=r"^[!-~]{8,8000}$", repr=False)]
+    expires_in: Seconds = 0
+
+
+class TokenReply(BaseModel):
+    data: TokenInfo
 
 
 class Status(BaseModel):
@@ -196,7 +266,7 @@ class Figures(BaseModel):
     adset_id: Id | None = None
     ad_id: Id | None = None
     date_start: date
-    spend: Annotated[Decimal, Field(ge=0, lt=10**15)] = Decimal(0)
+    spend: Annotated[Decimal, Field(gt=-(10**15), lt=10**15)] = Decimal(0)  # money that was given back is less than 0
     impressions: Count = 0
     clicks: Count = 0
     actions: list[Action] = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from maas.assistants.ads.routes import brain, specs, telegram_chats
-from maas.http import conversations
+from maas.http import actions
+from maas.http.conversations import ClearResult
 from maas.http.openapi import IDEMPOTENCY_KEY
+from maas.http.parameters import OWNER
 from maas.http.route import Route
-from maas.http.routes import OWNER
 from maas.http.server_sent_events import EVENT_STREAM
 
 BRAIN_EVENT = {
@@ -33,17 +34,17 @@ ROUTES = (
     Route("POST", "/api/brain/chat/stream", brain.post_brain_stream, "ask", brain.BrainMessage,
           errors=(400, 404, 409, 413, 415, 422, 429), response_types=(EVENT_STREAM,), headers=(IDEMPOTENCY_KEY,),
           event=BRAIN_EVENT),
-    Route("GET", "/api/brain/actions/{id}", brain.get_brain_action, "read", response=conversations.Action,
+    Route("GET", "/api/brain/actions/{id}", brain.get_brain_action, "read", response=actions.Action,
           errors=(400, 404), query=OWNER),
-    Route("POST", "/api/brain/actions/{id}/approve", brain.approve_brain_action, "ask", conversations.ActionDecision,
-          conversations.Action, errors=(400, 404, 409, 413, 415, 422, 429)),
-    Route("POST", "/api/brain/actions/{id}/reject", brain.reject_brain_action, "ask", conversations.ActionDecision,
-          conversations.Action, errors=(400, 404, 409, 413, 415, 422)),
+    Route("POST", "/api/brain/actions/{id}/approve", brain.approve_brain_action, "ask", actions.ActionDecision,
+          actions.Action, errors=(400, 404, 409, 413, 415, 422, 429)),
+    Route("POST", "/api/brain/actions/{id}/reject", brain.reject_brain_action, "ask", actions.ActionDecision,
+          actions.Action, errors=(400, 404, 409, 413, 415, 422)),
     Route("POST", "/api/brain/telegram/chat", telegram_chats.post_telegram_chat, "ask", telegram_chats.TelegramMessage,
           brain.BrainAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500, 504), headers=(IDEMPOTENCY_KEY,),
           example={"telegramChatId": 123456789, "message": "What did we spend today?", "assistant": "mentor"}),
     Route("POST", "/api/brain/telegram/clear", telegram_chats.post_telegram_clear, "ask", telegram_chats.TelegramChat,
-          conversations.ClearResult, errors=(400, 404, 413, 415, 422)),
+          ClearResult, errors=(400, 404, 413, 415, 422)),
     Route("POST", "/api/brain/telegram/mode", telegram_chats.post_telegram_mode, "ask",
           telegram_chats.TelegramModeChange, telegram_chats.TelegramStatus, errors=(400, 404, 413, 415, 422),
           example={"telegramChatId": 123456789, "mode": "plan", "assistant": "mentor"}),

@@ -18,8 +18,8 @@ from maas.assistants.ads import queries
 from maas.conversations import Mode
 from maas.engine.events import EventType
 from maas.engine.states import Status
-from maas.http.auth.authorize import hold_stream, principal_of, read_body
-from maas.http.conversations import get_action, post_approve, post_reject
+from maas.http.actions import get_action, post_approve, post_reject
+from maas.http.authorize import hold_stream, principal_of, read_body
 from maas.http.errors import error_of_failed_run
 from maas.http.openai.completions import wait_for_completion
 from maas.http.request_input import read_idempotency_key
@@ -212,13 +212,12 @@ async def _to_answer(db: Database, completion: RunAnswer) -> BrainAnswer:
     row = await db.row(queries.brain_answer, completion.run_id)
     if row is None:
         raise MaasError("not_found", f"there is no run {completion.run_id}")
-    default_agent = ORCHESTRATOR if row["routing"] == "meta_tools" else completion.assistant
     return BrainAnswer(
         conversation_id=completion.conversation_id,
         response=completion.answer,
         executed_actions=row["actions"],
         mode=cast(Mode, row["mode"]),
-        agent=row["agent"] or default_agent,
+        agent=ORCHESTRATOR if row["routing"] == "meta_tools" else row["agent"] or completion.assistant,
         metadata=BrainMetadata(iterations=row["iterations"], tokens=row["tokens"], run_id=completion.run_id),
     )
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.assistants.ads import queries
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.authorize import principal_of, read_body
 from maas.http.request_input import read_id
 from maas.http.schemas import STORABLE_PATTERN, RequestBody, Schema, json_response
 from maas.http.state import app_state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -27,7 +27,7 @@ from maas.conversations import (
     open_chat_conversation,
     unknown_assistant,
 )
-from maas.http.auth.authorize import check_user, note_user, principal_of, read_body
+from maas.http.authorize import check_user, note_user, principal_of, read_body
 from maas.http.conversations import ClearResult
 from maas.http.request_input import read_idempotency_key, read_parameter
 from maas.http.schemas import AssistantName, Name, QueryText, json_response
@@ -119,7 +119,7 @@ async def post_telegram_mode(request: Request) -> Response:
     """Change the mode of a chat; it applies from the next message on."""
     body = await read_body(request, TelegramModeChange)
     status = await _read_status(request, body.telegram_chat_id, body.assistant)
-    await change_conversation(app_state(request).db, status.conversation_id, body.mode, None)
+    await change_conversation(app_state(request).db, status.conversation_id, body.mode)
     return json_response(status.model_copy(update={"mode": body.mode}))
 
 
@@ -153,7 +153,7 @@ async def _read_status(request: Request, chat_id: str, assistant: str) -> Telegr
     return TelegramStatus(
         telegram_chat_id=chat_id,
         conversation_id=row["id"],
-        mode=cast(Mode, row["mode"]),
+        mode=row["mode"],
         is_processing=row["is_processing"],
         message_count=row["message_count"],
         last_agent=row["last_agent"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJso
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.clients.facebook import from_minor, minor_units
-from maas.assistants.ads.metrics import Tier, compare_to_target, rounded, tier
+from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.period import Period, PeriodArguments, PeriodName, resolve
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
@@ -21,14 +21,6 @@ from shared.db import Database
 MAX_MONEY = 10**9
 MAX_ITEMS = 100
 NO_MONEY = f"an amount of the account's currency is a number above 0, at most {MAX_MONEY:,}, such as 5000 or 12.5"
-
-
-class Targeted(TypedDict):
-    """The columns of a direction's targets."""
-
-    target_cpl: Decimal | None
-    target_qcpl: Decimal | None
-    target_cpl_currency: str | None
 
 
 def _read_money(value: object) -> Decimal:
@@ -102,34 +94,6 @@ def minor_of(amount: Decimal, currency: str) -> int:
 def money(minor: int | None, currency: str) -> float | None:
     """What a budget in minor units is in the currency."""
     return None if minor is None else rounded(from_minor(minor, currency))
-
-
-def versus_target(value: Decimal | None, target: Decimal | None, of: str | None, currency: str) -> dict[str, Any]:
-    """A value in `currency` compared to its target, which is in the currency `of`; another one is not compared."""
-    if target is None or of is None:
-        return {"target_cpl": None, "vs_target_percent": None}
-    shown = {"target_cpl": rounded(target), "target_currency": of, "vs_target_percent": None}
-    if of != currency:
-        return shown | {"not_compared": f"the target is in {of}, the figures are in {currency}"}
-    return shown | {"vs_target_percent": rounded(compare_to_target(value, target))}
-
-
-def versus_targets(cpl: Decimal | None, qcpl: Decimal | None, row: Targeted, currency: str) -> dict[str, Any]:
-    """Both costs in `currency`, each compared to its own target; targets in another currency are not compared."""
-    target, of = row["target_qcpl"], row["target_cpl_currency"]
-    is_compared = target is not None and of == currency
-    compared = compare_to_target(qcpl, target) if is_compared else None
-    shown = versus_target(cpl, row["target_cpl"], of, currency)
-    return shown | {"target_qcpl": rounded(target), "qcpl_vs_target_percent": rounded(compared), "target_currency": of}
-
-
-def judge(roi: Decimal | None, qcpl: Decimal | None, cpl: Decimal | None, row: Targeted, currency: str) -> Tier:
-    """The tier by ROI and by QCPL, or by CPL where there is a target for that alone."""
-    if row["target_cpl_currency"] != currency:
-        return tier(roi, None, None)
-    if row["target_qcpl"] is not None:
-        return tier(roi, qcpl, row["target_qcpl"])
-    return tier(roi, cpl, row["target_cpl"], "cpl")
 
 
 def entities(rows: Iterable[Mapping[str, Any]], name: str = "name") -> dict[str, str]:

@@ -9,9 +9,11 @@ from typing import Any, Literal, TypeVar
 from pydantic import Field
 
 from maas.assistants.ads.ad_tree import AdTree, figures_of, together, tree_of
-from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign
+from maas.assistants.ads.clients.facebook_objects import Ad, AdSet, Campaign
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl
 from maas.assistants.ads.period import Period
+from maas.assistants.ads.references import DELETED, PAST
+from maas.assistants.ads.targets import versus_target
 from maas.assistants.ads.tools.arguments import (
     CampaignArguments,
     DaysArguments,
@@ -20,7 +22,6 @@ from maas.assistants.ads.tools.arguments import (
     entities,
     money,
     period_of,
-    versus_target,
 )
 from maas.assistants.ads.tools.campaign_changes import make_campaign_changes
 from maas.assistants.ads.tools.roi import make_roi_tools
@@ -30,7 +31,6 @@ from maas.tools.calls import ToolAnswer
 from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "ads"
-ARCHIVED = "ARCHIVED"
 T = TypeVar("T", Campaign, AdSet, Ad)
 TIMEOUT_S = 60.0  # large accounts have many pages
 _METRICS = {name: DEFINITIONS[name] for name in ("leads", "cpl", "cpm", "ctr")}
@@ -64,17 +64,12 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         tree = tree_of(db, vendors, context)
         period = await period_of(db, arguments, context, "last_7d")
         campaigns, figures = await together(tree.campaigns(), tree.figures("campaign", period))
+        campaigns += await tree.unlisted_campaigns(campaigns, figures)
         chosen = [one for one in _current(campaigns, figures) if arguments.status in (None, one.status)]
         shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in chosen], arguments.limit)
         items = [_campaign(one, of, tree) for one, of in shown]
         total = sum((of for one in chosen if (of := figures.get(one.fb_id))), Figures())
         data = _head(period, tree) | {"count": len(chosen), "campaigns": items}
-        listed = {one.fb_id for one in campaigns}
-        deleted = [of for fb_id, of in figures.items() if fb_id not in listed]
-        if deleted and arguments.status is None:
-            past = sum(deleted, Figures())
-            data["deleted"] = {"count": len(deleted)} | past.shown()
-            total += past
         return ToolAnswer(data | {"total": total.shown()}, entities(items))
 
     @tool(name="getCampaignDetails", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
@@ -82,14 +77,18 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Show one campaign with its ad sets and its ads, and the metrics of each in a period (default last_7d)."""
         tree = tree_of(db, vendors, context)
         period = await period_of(db, arguments, context, "last_7d")
-        fb_id = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
-        campaigns, (adsets, ads), of_campaign, of_adsets, of_ads = await together(
-            tree.campaigns(),
-            tree.ads(fb_id),
+        found = await tree.find_campaign(arguments.campaign_id)
+        fb_id = found["fb_id"]
+        of_campaign, of_adsets, of_ads = await together(
             tree.figures("campaign", period, fb_id),
             tree.figures("adset", period, fb_id),
             tree.figures("ad", period, fb_id),
         )
+        campaigns = await tree.campaigns()
+        adsets, ads = ([], []) if found["status"] == DELETED else await tree.ads(fb_id)
+        campaigns += await tree.unlisted_campaigns(campaigns, [fb_id])
+        adsets += await tree.unlisted_adsets(adsets, of_adsets)
+        ads += await tree.unlisted_ads(ads, of_ads)
         targets = await _targets(tree)
         campaign = [_campaign(one, of_campaign.get(fb_id, Figures()), tree) for one in campaigns if one.fb_id == fb_id]
         adsets, ads = _current(adsets, of_adsets), _current(ads, of_ads)
@@ -115,6 +114,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         if arguments.campaign_id is not None:
             parent = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
         adsets, figures = await together(tree.adsets(parent), tree.figures("adset", period, parent))
+        adsets += await tree.unlisted_adsets(adsets, figures)
         targets = await _targets(tree)
         adsets = _current(adsets, figures)
         shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
@@ -131,6 +131,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = await period_of(db, arguments, context, "last_7d")
         if arguments.group_by == "campaign":
             campaigns, figures = await together(tree.campaigns(), tree.figures("campaign", period))
+            campaigns += await tree.unlisted_campaigns(campaigns, figures)
             names = {one.fb_id: one.name for one in campaigns}
             shown = _largest(list(figures.items()), arguments.limit)
             items: list[dict[str, Any]] = [
@@ -160,8 +161,8 @@ def _head(period: Period, tree: AdTree) -> dict[str, Any]:
 
 
 def _current(found: Sequence[T], figures: Mapping[str, Figures]) -> list[T]:
-    """Those that are not archived, or have figures."""
-    return [one for one in found if one.status != ARCHIVED or one.fb_id in figures]
+    """Those that are neither archived nor deleted, or have figures."""
+    return [one for one in found if one.status not in PAST or one.fb_id in figures]
 
 
 def _largest(pairs: Sequence[tuple[Any, Figures]], limit: int) -> list[tuple[Any, Figures]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
@@ -85,7 +84,7 @@ def make_creative_analysis(deps: Deps) -> list[Tool]:
     return [trigger_creative_analysis]
 
 
-async def _analysis_request(db: Database, context: ToolContext, creative: Mapping[str, Any]) -> Request:
+async def _analysis_request(db: Database, context: ToolContext, creative: queries.FindCreativesRow) -> Request:
     period = await period_of(db, PeriodArguments(), context, "all")
     (figures,) = await read_creatives(db, context, period, ids=[creative["id"]])
     shown = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -58,7 +57,7 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     async def preview_launch(arguments: LaunchArguments, context: ToolContext) -> Preview:
         creative = await find_creative(db, context, arguments.creative_id)
-        direction = await find_running_direction(db, context, arguments.direction_id)
+        direction, _ = await find_running_direction(db, context, arguments.direction_id)
         return Preview(f"{title_of(creative)} → {direction['name']}")
 
     @tool(
@@ -96,8 +95,8 @@ async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: L
     creative = await find_creative(db, context, arguments.creative_id)
     if creative["fb_creative_id"] is None:
         raise ToolFailure(NOT_UPLOADED)
-    direction = await find_running_direction(db, context, arguments.direction_id)
-    adset = await tree.find_adset(direction["fb_adset_id"])
+    direction, adset_fb_id = await find_running_direction(db, context, arguments.direction_id)
+    adset = await tree.find_adset(adset_fb_id)
     if await _running_ads(db, context, tree, creative, adset["fb_id"]):
         raise ToolFailure("the creative runs in this direction already: nothing was launched")
     name = arguments.ad_name or title_of(creative)
@@ -138,8 +137,8 @@ async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference
 
 
 async def _running_ads(
-    db: Database, context: ToolContext, tree: AdTree, creative: Mapping[str, Any], adset_fb_id: str | None = None
-) -> list[Mapping[str, Any]]:
+    db: Database, context: ToolContext, tree: AdTree, creative: queries.FindCreativesRow, adset_fb_id: str | None = None
+) -> list[queries.CreativeAdsRow]:
     """The ads that show the creative and are not paused, as Facebook has them now."""
     await tree.campaigns()
     await tree.adsets()
@@ -148,7 +147,7 @@ async def _running_ads(
     return [row for row in rows if row["status"] == "ACTIVE" and adset_fb_id in (None, row["adset_fb_id"])]
 
 
-async def _pause(db: Database, context: ToolContext, tree: AdTree, ad: Mapping[str, Any]) -> dict[str, Any]:
+async def _pause(db: Database, context: ToolContext, tree: AdTree, ad: queries.CreativeAdsRow) -> dict[str, Any]:
     shown = {"id": ad["fb_id"], "name": mask_phones(ad["name"]) or ad["fb_id"]}
     try:
         with vendor_errors():

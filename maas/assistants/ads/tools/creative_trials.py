@@ -114,9 +114,9 @@ async def _start(db: Database, tree: AdTree, context: ToolContext, arguments: St
     reference = arguments.direction_id or ("" if own is None else str(own))
     if not reference:
         raise ToolFailure("the creative belongs to no direction: name the direction whose audience tests it")
-    direction = await find_running_direction(db, context, reference)
+    direction, adset_fb_id = await find_running_direction(db, context, reference)
     budget, dollars = _budget(arguments.budget, tree.account.currency)
-    adset = await tree.find_adset(direction["fb_adset_id"])
+    adset = await tree.find_adset(adset_fb_id)
     test = await db.row(queries.begin_creative_test, context.user_id, creative["id"], direction["id"], dollars, budget)
     if test is None:
         raise ToolFailure("a test of this creative is running already: stop it first, see getCreativeTests")

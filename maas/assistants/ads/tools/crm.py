@@ -105,7 +105,12 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "updated_at": row["updated_at"].astimezone(account.timezone).isoformat(timespec="seconds"),
         }
         named = {one: lead[f"{one}_id"] for one in ("creative", "direction") if lead[f"{one}_id"]}
-        data = {"lead": lead, "currency": account.revenue_currency, "temperatures": TEMPERATURES}
+        data = {
+            **account.freshness("crm", "whatsapp"),
+            "lead": lead,
+            "currency": account.revenue_currency,
+            "temperatures": TEMPERATURES,
+        }
         return ToolAnswer(data, entities([lead]) | {str(lead[one]): entity_id for one, entity_id in named.items()})
 
     @tool(name="getFunnelStats", domain=DOMAIN, effect="read", needs="data")

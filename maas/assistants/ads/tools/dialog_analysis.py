@@ -88,6 +88,7 @@ def make_dialog_analysis(deps: Deps) -> list[Tool]:
         )
         dialog = dialog_of(row, account.timezone) | {"temperature": analysis.temperature, "is_summary_current": True}
         data = {
+            **account.freshness("whatsapp"),
             "dialog": dialog,
             "analyzed_messages": len(messages),
             "count": row["messages_in"] + row["messages_out"],

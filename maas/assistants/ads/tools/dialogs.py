@@ -82,7 +82,12 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         row = await find_dialog(db, context, arguments.dialog_id)
         found = await read_messages(db, context, row["jid"], arguments.limit, arguments.skip)
         dialog = dialog_of(row, account.timezone)
-        data = {"dialog": dialog, "count": row["messages_in"] + row["messages_out"], "messages": found}
+        data = {
+            **account.freshness("whatsapp"),
+            "dialog": dialog,
+            "count": row["messages_in"] + row["messages_out"],
+            "messages": found,
+        }
         return ToolAnswer(data, entities([dialog]))
 
     @tool(name="searchDialogSummaries", domain=DOMAIN, effect="read", needs="data")
@@ -100,6 +105,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         items = [_summary(row, account.timezone) for row in rows]
         data = {
             "period": (await period_of(db, PeriodArguments(), context, "all")).shown(),
+            **account.freshness("whatsapp"),
             "count": rows[0]["found"] if rows else 0,
             "summaries": items,
         }

@@ -9,7 +9,7 @@ from pydantic import Field
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.clients.facebook import Status
-from maas.assistants.ads.direction_figures import NO_ADSET, Directions, Row, directions_of
+from maas.assistants.ads.direction_figures import NO_ADSET, Directions, directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import DirectionArguments, Money, minor_of, money
 from maas.assistants.ads.tools.preparations import Preparations
@@ -154,7 +154,12 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
 
 async def _set_status(
-    db: Database, directions: Directions, tree: AdTree, row: Row, adset_fb_ids: list[str], status: Status
+    db: Database,
+    directions: Directions,
+    tree: AdTree,
+    row: queries.AdsDirectionsRow,
+    adset_fb_ids: list[str],
+    status: Status,
 ) -> dict[str, Any]:
     """Start or pause ad sets of a direction, and then the direction. Raises ToolFailure, which says what was done."""
     for number, fb_id in enumerate(adset_fb_ids):
@@ -168,13 +173,13 @@ async def _set_status(
     return _head(row) | {"status": status, "status_before": row["status"], "changed_adset_ids": adset_fb_ids}
 
 
-def _head(row: Row) -> dict[str, Any]:
+def _head(row: queries.AdsDirectionsRow) -> dict[str, Any]:
     return {"id": str(row["id"]), "name": row["name"], "facebook_adset_id": row["fb_adset_id"]}
 
 
 async def _open(
     db: Database, vendors: Vendors, arguments: DirectionArguments, context: ToolContext
-) -> tuple[Directions, Row, AdTree]:
+) -> tuple[Directions, queries.AdsDirectionsRow, AdTree]:
     """The direction that is meant, and the tree of its account, which tools that need a connection have."""
     directions = directions_of(db, vendors, context)
     row = await directions.find(arguments.direction_id)

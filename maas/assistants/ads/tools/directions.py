@@ -5,22 +5,21 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from maas.assistants.ads import queries
+from maas.assistants.ads.account import Domain
 from maas.assistants.ads.ad_tree import together
-from maas.assistants.ads.direction_figures import Directions, Row, directions_of
+from maas.assistants.ads.direction_figures import Directions, directions_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, rank, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
+from maas.assistants.ads.targets import Targeted, judge, versus_target, versus_targets
 from maas.assistants.ads.tools.arguments import (
     DaysArguments,
     DirectionArguments,
     ListArguments,
-    Targeted,
     entities,
-    judge,
     money,
     period_of,
-    versus_target,
-    versus_targets,
 )
 from maas.assistants.ads.tools.direction_changes import make_direction_changes
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -31,6 +30,7 @@ from maas.tools.tool import Tool, ToolContext, tool
 DOMAIN = "ads"
 TIMEOUT_S = 60.0
 _SHOWN = ("cpl", "cpm", "ctr", "qcpl", "roi", "qualified_leads_crm", "qualified_leads_engaged", "tier", "vs_target")
+_LEADS: tuple[Domain, ...] = ("crm", "whatsapp")
 _METRICS = {name: DEFINITIONS[name] for name in _SHOWN}
 
 
@@ -61,7 +61,7 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             for one in items
             if one["advice"] is not None
         ]
-        data = _head(directions, period) | revenue.shown() | {"count": len(rows), "directions": items}
+        data = _head(directions, period, *_LEADS) | revenue.shown() | {"count": len(rows), "directions": items}
         return ToolAnswer(data, entities(items), advice)
 
     @tool(name="getDirectionDetails", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
@@ -78,7 +78,7 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             for one in creatives
         ]
         data = (
-            _head(directions, period)
+            _head(directions, period, *_LEADS)
             | revenue.shown()
             | {
                 "direction": item | {"key_stage_ids": row["key_stage_ids"]},
@@ -117,7 +117,7 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     return [get_directions, get_direction_details, get_direction_metrics, *make_direction_changes(deps, vendors)]
 
 
-async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Period) -> Any:
+async def _read(deps: Deps, directions: Directions, rows: list[queries.AdsDirectionsRow], period: Period) -> Any:
     """The figures, the results by direction, and how to count revenue."""
     account = directions.account
     return await together(
@@ -127,12 +127,16 @@ async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Per
     )
 
 
-def _head(directions: Directions, period: Period) -> dict[str, Any]:
+def _head(directions: Directions, period: Period, *of_leads: Domain) -> dict[str, Any]:
+    """The period, the account and the age of what is stored: that of leads, and that of figures where they are."""
+    stored: tuple[Domain, ...] = of_leads if directions.tree is not None else ("ads", *of_leads)
     head = {"period": period.shown(), **directions.ad_account.shown(), "source": directions.source}
-    return head | {"definitions": _METRICS}
+    return head | directions.account.freshness(*stored) | {"definitions": _METRICS}
 
 
-def _values(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[Decimal | None, ...]:
+def _values(
+    figures: Figures, results: queries.AdsDirectionResultsRow | None, revenue: Revenue
+) -> tuple[Decimal | None, ...]:
     """ROI, QCPL and CPL."""
     if figures.spend <= 0:
         return None, None, None
@@ -141,12 +145,18 @@ def _values(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[De
     return roi(paid, figures.spend), revenue.qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
 
 
-def _rank(figures: Figures, results: Row | None, revenue: Revenue) -> tuple[tuple[bool, Decimal], ...]:
+def _rank(
+    figures: Figures, results: queries.AdsDirectionResultsRow | None, revenue: Revenue
+) -> tuple[tuple[bool, Decimal], ...]:
     return rank(*_values(figures, results, revenue))
 
 
 def _direction(
-    directions: Directions, row: Row, figures: Figures, results: Row | None, revenue: Revenue
+    directions: Directions,
+    row: queries.AdsDirectionsRow,
+    figures: Figures,
+    results: queries.AdsDirectionResultsRow | None,
+    revenue: Revenue,
 ) -> dict[str, Any]:
     currency = directions.ad_account.currency
     roi_value, qcpl_value, cpl_value = _values(figures, results, revenue)
@@ -171,7 +181,7 @@ def _direction(
     }
 
 
-async def _adset(directions: Directions, row: Row) -> dict[str, Any] | None:
+async def _adset(directions: Directions, row: queries.AdsDirectionsRow) -> dict[str, Any] | None:
     """The ad set that runs a direction, as Facebook has it now; only its id where Facebook is not connected."""
     fb_id, tree = row["fb_adset_id"], directions.tree
     if fb_id is None:

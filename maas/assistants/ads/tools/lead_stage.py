@@ -98,7 +98,7 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
 async def _find_stage(
     db: Database, crm: AmoCrmClient, account: Account, arguments: StageArguments, pipeline_id: str | None
-) -> dict[str, Any]:
+) -> queries.AdsStagesRow:
     """The stage that is meant, in the lead's own pipeline if others have such a stage, too. Raises ToolFailure."""
     if not (found := await _stages(db, account, arguments)):
         await keep_stages(db, crm, account)
@@ -132,10 +132,10 @@ async def keep_stages(db: Database, crm: AmoCrmClient, account: Account) -> int:
     return len(kept)
 
 
-async def _stages(db: Database, account: Account, arguments: StageArguments) -> list[dict[str, Any]]:
+async def _stages(db: Database, account: Account, arguments: StageArguments) -> list[queries.AdsStagesRow]:
     """The known stages with this id or name."""
     wanted = arguments.stage_id.strip().casefold()
-    rows: list[dict[str, Any]] = [dict(one) for one in await db.rows(queries.ads_stages, account.user_id, account.id)]
+    rows = await db.rows(queries.ads_stages, account.user_id, account.id)
     return [
         one
         for one in rows

@@ -65,7 +65,7 @@ class Preparations:
 
     async def creative_launch(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
         creative = await self._uploaded(arguments.creative_id, context)
-        direction = await find_running_direction(self.db, context, arguments.direction_id)
+        direction, _ = await find_running_direction(self.db, context, arguments.direction_id)
         prepared = _with_id(arguments, "creative_id", creative, "id")
         return prepared | _with_id(arguments, "direction_id", direction, "id", only=True)
 
@@ -74,7 +74,7 @@ class Preparations:
         prepared = _with_id(arguments, "creative_id", creative, "id")
         if arguments.direction_id is None:
             return prepared
-        direction = await find_running_direction(self.db, context, arguments.direction_id)
+        direction, _ = await find_running_direction(self.db, context, arguments.direction_id)
         return prepared | _with_id(arguments, "direction_id", direction, "id", only=True)
 
     async def _uploaded(self, reference: str, context: ToolContext) -> queries.FindCreativesRow:

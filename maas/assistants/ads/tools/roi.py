@@ -14,7 +14,8 @@ from maas.assistants.ads.ad_tree import sums_of, together, tree_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, rank, rate, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
-from maas.assistants.ads.tools.arguments import ListArguments, entities, judge, period_of, versus_targets
+from maas.assistants.ads.targets import judge, versus_targets
+from maas.assistants.ads.tools.arguments import ListArguments, entities, period_of
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer

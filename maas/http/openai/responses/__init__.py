@@ -28,8 +28,10 @@ class ResponseRequest(LenientSchema):
         description="Text, or items: messages (text, and images as data: URLs), function_call, function_call_output."
     )
     instructions: str | None = None
-    previous_response_id: str | None = Field(None, description="A stored response of this user: the dialogue goes on.")
-    store: bool | None = Field(None, description="Whether the response can be read and continued; true unless said.")
+    previous_response_id: str | None = Field(
+        None, description="A stored response of this user, whose dialogue this one continues."
+    )
+    store: bool | None = Field(None, description="Whether the response can be read and continued; true by default.")
     stream: bool | None = None
     background: bool | None = Field(None, description="For assistants: answer at once, and GET the response later.")
     tools: list[dict[str, Any]] | None = Field(None, description="Functions; for assistants only one that is demanded.")

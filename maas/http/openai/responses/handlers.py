@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from maas import queries
 from maas.engine.states import TERMINAL, Status
-from maas.http.auth.authorize import principal_of
+from maas.http.authorize import principal_of
 from maas.http.openai import client_request_id
 from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller
 from maas.http.openai.completions import complete, find_passthrough, read_value

@@ -129,16 +129,19 @@ def to_output(message: Mapping[str, Any], response: str) -> list[dict[str, Any]]
 
 
 def message_item(item_id: str, text: str, status: str = "completed", *, is_refusal: bool = False) -> dict[str, Any]:
+    """Return a message of the assistant as an output item; it has no content until it is completed."""
     part = {"type": "refusal", "refusal": text} if is_refusal else text_part(text)
     content = [part] if status == "completed" else []
     return {"id": item_id, "type": "message", "status": status, "role": "assistant", "content": content}
 
 
 def text_part(text: str) -> dict[str, Any]:
+    """Return a part of a message's content that is text."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def reasoning_item(item_id: str, text: str) -> dict[str, Any]:
+    """Return a model's reasoning as an output item."""
     content = [{"type": "reasoning_text", "text": text}]
     return {"id": item_id, "type": "reasoning", "summary": [], "content": content, "status": "completed"}
 
@@ -146,6 +149,7 @@ def reasoning_item(item_id: str, text: str) -> dict[str, Any]:
 def call_item(
     item_id: str, call_id: str | None, name: str | None, arguments: str | None, status: str = "completed"
 ) -> dict[str, Any]:
+    """Return the call of a function as an output item; `arguments` is JSON text."""
     return {
         "id": item_id,
         "type": "function_call",

@@ -79,7 +79,9 @@ async def read_dialogue(db: Database, user_id: UUID, response_id: object) -> lis
         message = f"previous_response_id: it continues more than {MAX_CHAIN} responses; send the messages instead"
         raise bad_parameter(message, "previous_response_id")
     if rows[-1]["output"] is None:
-        raise bad_parameter("previous_response_id: it is not finished", "previous_response_id")
+        raise bad_parameter(
+            "previous_response_id: that response is not finished; wait for its end", "previous_response_id"
+        )
     return [item for row in rows for item in (*row["input"], *(row["output"] or []))]
 
 

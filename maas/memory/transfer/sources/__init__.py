@@ -10,14 +10,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from maas.memory.transfer.sources import (
+    aimem,
     chatgpt,
     claude,
     gemini,
     graphiti,
+    hindsight,
     honcho,
     letta,
     librechat,
     mem0,
+    memorywire,
+    mempalace,
     open_webui,
     zep,
 )
@@ -41,9 +45,22 @@ class Source(Protocol):
 
 
 SOURCES: tuple[Source, ...] = (
-    chatgpt, claude, gemini, open_webui, librechat, letta, mem0, graphiti, honcho, zep,
-)  # fmt: skip
-WRAPPERS = ("results", "memories", "items", "messages", "episodes", "conversations", "chats", "data")
+    chatgpt,
+    claude,
+    gemini,
+    open_webui,
+    librechat,
+    letta,
+    mem0,
+    graphiti,
+    honcho,
+    zep,
+    hindsight,
+    mempalace,
+    aimem,
+    memorywire,
+)
+WRAPPERS = ("results", "memories", "items", "messages", "episodes", "conversations", "chats", "documents", "data")
 
 
 def find_source(item: Mapping[str, Any]) -> Source | None:

@@ -8,6 +8,12 @@ from typing import Any
 from maas.memory.transfer.sources.parts import Draft, LeftOut, Part, branch
 
 NAME = "ChatGPT"
+NOT_SAID = {
+    "thoughts": "thoughts of a model",
+    "reasoning_recap": "thoughts of a model",
+    "user_editable_context": "settings of the user",
+    "model_editable_context": "memories that were derived",
+}
 
 
 def matches(item: Mapping[str, Any]) -> bool:
@@ -31,11 +37,23 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
 
 def _message(message: Mapping[str, Any], conversation: object) -> Iterator[Part]:
     role = (message.get("author") or {}).get("role", "")
-    parts = (message.get("content") or {}).get("parts") or []
-    text = "\n".join(part for part in parts if isinstance(part, str))
+    content = message.get("content") or {}
     if (message.get("metadata") or {}).get("is_visually_hidden_from_conversation"):
         yield LeftOut("hidden messages")
         return
-    if media := sum(isinstance(part, dict) for part in parts):
-        yield LeftOut("images", media)
+    if what := NOT_SAID.get(str(content.get("content_type"))):
+        yield LeftOut(what)
+        return
+    if role == "assistant" and message.get("recipient") not in (None, "all"):  # a search, a picture, a memory
+        yield LeftOut("tool calls")
+        return
+    texts: list[str] = []
+    for part in content.get("parts") or []:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and part.get("content_type") == "audio_transcription":
+            texts.append(part.get("text") or "")
+        elif isinstance(part, dict):
+            yield LeftOut("recordings" if "audio" in str(part.get("content_type")) else "images")
+    text = "\n".join(text for text in texts if text)
     yield Draft(role, text, message.get("id"), message.get("create_time"), conversation)

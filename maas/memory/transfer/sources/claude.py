@@ -1,4 +1,4 @@
-"""conversations.json of a claude.ai export: conversations with `chat_messages`."""
+"""conversations.json of a claude.ai export: conversations with `chat_messages`; and memories.json."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import Any
 from maas.memory.transfer.sources.parts import Draft, LeftOut, Part, text_of
 
 NAME = "Claude"
+MEMORY = "conversations_memory"
 
 
 def matches(item: Mapping[str, Any]) -> bool:
-    """Whether it is a conversation."""
-    return isinstance(item.get("chat_messages"), list)
+    """Whether it is a conversation, or what was derived from all of them."""
+    return isinstance(item.get("chat_messages"), list) or MEMORY in item
 
 
 def read(item: Mapping[str, Any]) -> Iterator[Part]:
     """Yield its messages; older exports have `text` alone, newer ones blocks of `content`."""
+    if MEMORY in item:
+        derived = [item[MEMORY], *(item.get("project_memories") or {}).values()]
+        yield from (LeftOut("memories that were derived") for one in derived if one)
+        return
     for message in item["chat_messages"]:
         text, others = text_of(message.get("content"))
         yield from others

@@ -29,6 +29,8 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
     shown = branch(nodes, last, "parentId") if last else list(nodes.values())
     for message in shown:
         text, others = text_of(message.get("content"))
+        if not text and message.get("output"):  # where newer versions keep what a model has written
+            text, others = _text_of_output(message["output"])
         yield from others
         if files := message.get("files"):
             yield LeftOut("attached files", len(files))
@@ -38,6 +40,17 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
         yield Draft(message["role"], text, message["id"], message.get("timestamp"), item.get("id"))
     if len(nodes) > len(shown):
         yield LeftOut("messages of other branches", len(nodes) - len(shown))
+
+
+def _text_of_output(output: list[Mapping[str, Any]]) -> tuple[str, list[LeftOut]]:
+    """The text of items as OpenAI's Responses have them, and what else there is."""
+    texts: list[str] = []
+    others: list[LeftOut] = []
+    for item in output:
+        text, more = text_of(item.get("content") if item.get("type") == "message" else [item])
+        texts.append(text)
+        others += more
+    return "\n".join(text for text in texts if text), others
 
 
 def _without_details(text: str) -> tuple[str, int]:

@@ -55,6 +55,8 @@ NAMES = {
     "tool_use": "tool calls",
     "tool_call": "tool calls",
     "tool_result": "tool results",
+    "function_call": "tool calls",
+    "function_call_output": "tool results",
     "thinking": "thoughts of a model",
     "think": "thoughts of a model",
     "reasoning": "thoughts of a model",

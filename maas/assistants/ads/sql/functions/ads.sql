@@ -28,7 +28,8 @@ set search_path = pg_catalog, pg_temp as $$
          where m.user_account_id = p_account and m.chat_jid = counted.chat_jid and m.lead_id is not null
          order by m.sent_at desc limit 1),
         (select l.id from maas.leads l
-         where l.user_account_id = p_account and l.phone_digits = counted.number
+         where l.user_account_id = p_account and (l.phone_digits = counted.number
+           or l.more_numbers @> array[counted.number] and l.more_numbers <> '{}')
          order by l.created_at < counted.begun_at, case when l.created_at >= counted.begun_at then l.created_at end,
            l.created_at desc limit 1)),
       messages_in, messages_out, last_message_at from counted
@@ -72,17 +73,45 @@ create or replace function maas.maas_on_lead_phone() returns trigger language pl
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform maas.maas_count_dialogs(new.user_account_id, array_agg(c.jid)) from maas.whatsapp_chats c
-  where c.user_account_id = new.user_account_id and c.number = new.phone_digits having count(*) > 0;
+  where c.user_account_id = new.user_account_id and c.number = any(new.phone_digits || new.more_numbers)
+  having count(*) > 0;
   return null;
 end
 $$;
 comment on function maas.maas_on_lead_phone is
-  'Trigger: the dialogues with the number of a lead that came later than its messages';
+  'Trigger: the dialogues with the numbers of a lead that came later than its messages';
 
 create or replace trigger leads_inserted after insert on maas.leads
   for each row when (new.phone is not null) execute function maas.maas_on_lead_phone();
-create or replace trigger leads_phone_updated after update of phone on maas.leads
-  for each row when (new.phone is distinct from old.phone) execute function maas.maas_on_lead_phone();
+create or replace trigger leads_phone_updated after update of phone, more_numbers on maas.leads
+  for each row when ((new.phone, new.more_numbers) is distinct from (old.phone, old.more_numbers))
+  execute function maas.maas_on_lead_phone();
+
+create or replace function maas.maas_forget_crm_leads(p_user uuid, p_account uuid, p_ids text[]) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  jids text[];
+  kept bigint;
+  deleted bigint;
+begin
+  select array_agg(c.jid) into jids
+  from maas.leads l join maas.whatsapp_chats c on c.user_account_id = p_account and c.lead_id = l.id
+  where l.user_id = p_user and l.user_account_id = p_account and l.crm_lead_id = any(p_ids) and l.fb_lead_id is null;
+  update maas.leads set crm_lead_id = null, pipeline_id = null, stage_id = null, revenue = 0, is_qualified = false,
+    reached_key_stage = false, utm_marks = '{}', updated_at = now()
+  where user_id = p_user and user_account_id = p_account and crm_lead_id = any(p_ids) and fb_lead_id is not null;
+  get diagnostics kept = row_count;
+  delete from maas.leads where user_id = p_user and user_account_id = p_account and crm_lead_id = any(p_ids);
+  get diagnostics deleted = row_count;
+  if jids is not null then
+    perform maas.maas_count_dialogs(p_account, jids);
+  end if;
+  return kept + deleted;
+end
+$$;
+comment on function maas.maas_forget_crm_leads is
+  'Deletes leads that the CRM has deleted, and counts their dialogues anew; who filled in a form is a lead still. '
+  'Returns how many there were';
 
 create or replace function maas.maas_set_specs(p_user uuid, p_specs jsonb, p_actor text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

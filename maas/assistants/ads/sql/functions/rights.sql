@@ -7,8 +7,9 @@ language sql immutable as $$
       array['user_accounts', 'ad_accounts', 'campaigns', 'adsets', 'ads', 'directions', 'user_creatives',
         'creative_analysis', 'creative_scores', 'creative_tests', 'creative_metrics_history', 'ad_creative_mapping',
         'direction_metrics_daily', 'adset_metrics_history', 'crm_integration', 'crm_stages', 'leads',
-        'whatsapp_integration', 'whatsapp_chats', 'whatsapp_messages', 'dialog_summaries', 'whatsapp_sends']),
-    ('maas_worker', 'select', array['user_specs', 'brain_actions']),
+        'whatsapp_integration', 'whatsapp_chats', 'whatsapp_messages', 'dialog_summaries', 'whatsapp_sends',
+        'ads_syncs']),
+    ('maas_worker', 'select', array['user_specs', 'brain_actions', 'v_ads_connections']),
     ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs'])
 $$;
 comment on function maas.ads_table_rights is 'What each role may do with the tables of advertising';
@@ -17,6 +18,7 @@ create or replace function maas.ads_function_rights()
 returns table (role_name text, functions text[]) language sql immutable as $$
   values
     ('maas_server', array['maas_set_specs']),
-    ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number', 'maas_is_qualifying'])
+    ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number', 'maas_is_qualifying',
+      'maas_ads_sync_due', 'maas_claim_ads_sync', 'maas_forget_crm_leads'])
 $$;
 comment on function maas.ads_function_rights is 'Which role may execute the functions of advertising';

@@ -2,9 +2,11 @@
 -- No row if it is not the user's
 select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name as ad_account_name, a.currency,
   a.timezone, a.synced_from, c.base_url as crm_url, c.currency as crm_currency, a.rate, a.rate_of, a.rate_currency,
-  a.rated_on, w.instance,
+  a.rated_on, w.instance, a.token_ends_at as ads_token_ends_at, c.token_ends_at as crm_token_ends_at,
   a.synced_at as ads_synced_at, c.synced_at as crm_synced_at, w.synced_at as whatsapp_synced_at,
-  maas.maas_now() as read_at, array(
+  maas.maas_now() as read_at, (
+    select jsonb_object_agg(s.service, s.error) from maas.ads_syncs s
+    where s.error is not null and (s.ad_account_id = a.id or s.user_account_id = u.id)) as sync_errors, array(
     select format('%s (%s)', o.name, o.currency) from maas.ad_accounts o
     where o.user_account_id = u.id and o.id <> a.id order by o.created_at, o.id) as other_ad_accounts,
   exists (
@@ -99,22 +101,24 @@ with gone as (select fb_id from maas.ad_accounts where user_id = $1 and user_acc
   deleted as (delete from maas.user_accounts where user_id = $1 and id = $2 returning id)
 select array(select fb_id from gone) as ad_accounts from deleted;
 
--- name: ads_connections  -- $1 whether the server of WhatsApp is configured, $2 the age from which a sync is old:
--- by service the connections of all users, those without a token, those that are old, and the users of both
+-- name: ads_connections  -- $1 whether the server of WhatsApp is configured, $2 the age from which a sync is old,
+-- $3 how long before its end a token is named: by service the connections of all users, those without a token, those
+-- whose token ends and when the first of them does, those that are old, those whose last sync failed and why the first
+-- of them did, and the users of all these
 select service, count(*) as connections, count(*) filter (where not has_token) as without_token,
+  count(*) filter (where has_token and is_ending) as ending, min(token_ends_at) filter (where has_token) as ends_at,
   count(*) filter (where has_token and is_old) as stale,
-  coalesce(array_agg(distinct user_id) filter (where is_old or not has_token), '{}') as users
+  count(*) filter (where has_token and error is not null) as failing,
+  min(error) filter (where has_token) as error,
+  coalesce(array_agg(distinct user_id)
+    filter (where is_old or error is not null or not has_token or is_ending), '{}') as users
 from (
-  select one.service, one.user_id, coalesce(one.synced_at < maas.maas_now() - $2::interval, true) as is_old,
-    case one.service when 'WhatsApp' then $1::boolean
-      else exists (select from maas.maas_secret_times(array[one.user_id]) s where s.name = one.secret)
+  select c.service, c.user_id, coalesce(c.synced_at < maas.maas_now() - $2::interval, true) as is_old, s.error,
+    c.token_ends_at, coalesce(c.token_ends_at < maas.maas_now() + $3::interval, false) as is_ending,
+    case c.service when 'WhatsApp' then $1::boolean
+      else exists (select from maas.maas_secret_times(array[c.user_id]) t where t.name = c.secret)
     end as has_token
-  from (
-    select 'Facebook' as service, user_id, synced_at, 'facebook_' || substr(fb_id, 5) as secret
-    from maas.ad_accounts
-    union all
-    select 'amoCRM', user_id, synced_at, 'amocrm_' || replace(user_account_id::text, '-', '')
-    from maas.crm_integration
-    union all
-    select 'WhatsApp', user_id, synced_at, null from maas.whatsapp_integration) one) connection
+  from maas.v_ads_connections c join maas.ads_syncs s
+    on s.service = c.service and (s.ad_account_id = c.ad_account_id or s.user_account_id = c.user_account_id)
+) connection
 group by service order by service;

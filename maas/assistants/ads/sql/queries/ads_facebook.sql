@@ -46,6 +46,31 @@ from jsonb_to_recordset($3::jsonb) as r(fb_id text, adset_fb_id text, name text,
 on conflict (adset_id, fb_id) do update set name = excluded.name, status = excluded.status, updated_at = now()
 where (a.name, a.status) is distinct from (excluded.name, excluded.status);
 
+-- name: ads_mark_deleted_campaigns  -- $1 user, $2 ad account, $3 ids of Facebook of all that it lists
+update maas.campaigns set status = 'DELETED', updated_at = now()
+where user_id = $1 and ad_account_id = $2 and status <> 'DELETED' and fb_id <> all($3::text[]);
+
+-- name: ads_mark_deleted_adsets  -- $1 user, $2 ad account, $3 ids of Facebook of all that it lists
+update maas.adsets s set status = 'DELETED', updated_at = now() from maas.campaigns c
+where c.id = s.campaign_id and c.user_id = $1 and c.ad_account_id = $2 and s.status <> 'DELETED'
+  and s.fb_id <> all($3::text[]);
+
+-- name: ads_mark_deleted_ads  -- $1 user, $2 ad account, $3 ids of Facebook of all that it lists
+update maas.ads a set status = 'DELETED', updated_at = now()
+from maas.adsets s join maas.campaigns c on c.id = s.campaign_id
+where s.id = a.adset_id and c.user_id = $1 and c.ad_account_id = $2 and a.status <> 'DELETED'
+  and a.fb_id <> all($3::text[]);
+
+-- name: ads_unknown  -- $1 user, $2 ad account, $3 campaigns, adsets or ads, $4 ids of Facebook: those not kept yet
+select w.fb_id from unnest($4::text[]) w(fb_id)
+where not exists (
+  select from maas.campaigns c
+    left join maas.adsets s on s.campaign_id = c.id and $3::text <> 'campaigns'
+    left join maas.ads a on a.adset_id = s.id and $3::text = 'ads'
+  where c.user_id = $1 and c.ad_account_id = $2
+    and w.fb_id = case $3::text when 'campaigns' then c.fb_id when 'adsets' then s.fb_id else a.fb_id end)
+order by w.fb_id;
+
 -- name: ads_keep_creatives  -- $1 user, $2 ad account, $3 ads: name, creative_fb_id, creative_name, video_fb_id;
 -- those that are not known yet
 insert into maas.user_creatives (

@@ -75,3 +75,13 @@ update maas.user_creatives u set direction_id = o.direction_id from (
   select creative_id, (array_agg(direction_id))[1] as direction_id from of_ads
   group by creative_id having count(distinct direction_id) = 1 and count(direction_id) = count(*)) o
 where u.id = o.creative_id and u.direction_id is null;
+
+-- name: ads_set_up  -- $1 user, $2 user account, $3 ad account or null: whether there is what a person decides on, and
+-- whether that is decided
+select
+  exists (
+    select from maas.adsets s join maas.campaigns c on c.id = s.campaign_id
+    where c.user_id = $1 and c.ad_account_id = $3) as has_adsets,
+  exists (select from maas.directions where user_id = $1 and ad_account_id = $3) as has_directions,
+  exists (select from maas.crm_stages where user_id = $1 and user_account_id = $2) as has_stages,
+  exists (select from maas.crm_stages where user_id = $1 and user_account_id = $2 and is_qualifying) as has_qualifying;

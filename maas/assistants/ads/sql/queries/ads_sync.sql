@@ -16,6 +16,12 @@ with of_ads as (update maas.ad_accounts set synced_at = maas.maas_now() where us
 update maas.whatsapp_integration set synced_at = maas.maas_now()
 where user_id = $1 and user_account_id = $2 and $3 = 'whatsapp';
 
+-- name: ads_keep_token_end  -- $1 user, $2 ad account or user account, $3 when its token ends, or null
+with of_ads as (
+  update maas.ad_accounts set token_ends_at = $3 where user_id = $1 and id = $2 and token_ends_at is distinct from $3)
+update maas.crm_integration set token_ends_at = $3
+where user_id = $1 and user_account_id = $2 and token_ends_at is distinct from $3;
+
 -- name: ads_sync_direction_days  -- $1 user, $2 ad account, $3 first day, $4 last day: the days of directions,
 -- from those of their ad sets
 insert into maas.direction_metrics_daily as h (user_id, direction_id, day, impressions, clicks, spend, leads)
@@ -57,36 +63,41 @@ where user_id = $1 and user_account_id = $2 and currency is distinct from $3;
 -- name: ads_crm_synced_to  -- $1 user, $2 user account: leads changed before are stored
 select synced_to from maas.crm_integration where user_id = $1 and user_account_id = $2;
 
--- name: ads_link_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, phone;
--- the newest lead with this phone that is in no CRM yet is the same
+-- name: ads_link_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, phone, other_phones;
+-- the newest lead with one of these phones that is in no CRM yet is the same
 update maas.leads l set crm_lead_id = found.crm_lead_id
 from (
   select distinct on (id) id, crm_lead_id from (
     select distinct on (r.crm_lead_id) r.crm_lead_id, l.id
-    from jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, phone text)
+    from jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, phone text, other_phones text[])
+      cross join unnest(r.phone || coalesce(r.other_phones, '{}')) p(phone)
       join maas.leads l on l.user_id = $1 and l.user_account_id = $2 and l.crm_lead_id is null
-        and l.phone_digits = maas.maas_phone_number(r.phone)
+        and l.phone_digits = maas.maas_phone_number(p.phone)
     where not exists (select from maas.leads k where k.user_account_id = $2 and k.crm_lead_id = r.crm_lead_id)
     order by r.crm_lead_id, l.created_at desc, l.id) newest
   order by id, crm_lead_id) found
 where l.id = found.id;
 
--- name: ads_keep_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, name, phone, pipeline_id,
--- stage_id, revenue, created_at, utm_marks
+-- name: ads_keep_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, name, phone, other_phones,
+-- pipeline_id, stage_id, revenue, created_at, utm_marks
 -- A key stage counts if it is one of the lead's direction, of any direction while the lead has none.
 insert into maas.leads as l (
-  user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
+  user_id, user_account_id, crm_lead_id, name, phone, more_numbers, pipeline_id, stage_id, revenue, is_qualified,
   utm_marks, reached_key_stage, created_at)
-select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id,
+select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, array(
+    select distinct maas.maas_phone_number(p.phone) from unnest(r.other_phones) p(phone)
+    where maas.maas_phone_number(p.phone) is not null order by 1),
+  r.pipeline_id, r.stage_id,
   r.revenue, coalesce(maas.maas_is_qualifying(u.user_id, u.id, r.pipeline_id, r.stage_id), false),
   coalesce(r.utm_marks, '{}'), exists (
     select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
 from maas.user_accounts u
-  cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, pipeline_id text,
-    stage_id text, revenue numeric, created_at timestamptz, utm_marks text[])
+  cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, other_phones text[],
+    pipeline_id text, stage_id text, revenue numeric, created_at timestamptz, utm_marks text[])
 where u.user_id = $1 and u.id = $2 order by r.crm_lead_id
 on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name),
-  phone = coalesce(excluded.phone, l.phone), pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,
+  phone = coalesce(excluded.phone, l.phone), more_numbers = excluded.more_numbers,
+  pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,
   revenue = excluded.revenue, utm_marks = excluded.utm_marks, updated_at = now(),
   is_qualified = l.is_qualified or excluded.is_qualified,
   reached_key_stage = l.reached_key_stage or exists (
@@ -94,10 +105,13 @@ on conflict (user_account_id, crm_lead_id) do update set name = coalesce(exclude
     where d.user_account_id = l.user_account_id and excluded.stage_id = any(d.key_stage_ids)
       and d.id = coalesce(
         l.direction_id, (select c.direction_id from maas.user_creatives c where c.id = l.source_creative_id), d.id))
-where (l.name, l.phone, l.pipeline_id, l.stage_id, l.revenue, l.utm_marks) is distinct from (
-    coalesce(excluded.name, l.name), coalesce(excluded.phone, l.phone), excluded.pipeline_id, excluded.stage_id,
-    excluded.revenue, excluded.utm_marks)
+where (l.name, l.phone, l.more_numbers, l.pipeline_id, l.stage_id, l.revenue, l.utm_marks) is distinct from (
+    coalesce(excluded.name, l.name), coalesce(excluded.phone, l.phone), excluded.more_numbers, excluded.pipeline_id,
+    excluded.stage_id, excluded.revenue, excluded.utm_marks)
   or excluded.is_qualified and not l.is_qualified;
+
+-- name: ads_forget_crm_leads  -- $1 user, $2 user account, $3 ids of leads that the CRM has deleted; how many it had
+select maas.maas_forget_crm_leads($1, $2, $3);
 
 -- name: ads_forms_to_read  -- $1 user, $2 ad account, $3 since when at the earliest: ads that brought leads since
 -- their forms were read, and since when to read, with a day for leads that Facebook shows late
@@ -122,7 +136,8 @@ from (
     select distinct on (r.fb_id) r.fb_id, r.ad_fb_id, k.id as lead_id
     from jsonb_to_recordset($3::jsonb) as r(fb_id text, phone text, ad_fb_id text, created_at timestamptz)
       join maas.leads k on k.user_id = $1 and k.user_account_id = $2 and k.fb_lead_id is null
-        and k.phone_digits = maas.maas_phone_number(r.phone)
+        and (k.phone_digits = maas.maas_phone_number(r.phone)
+          or k.more_numbers @> array[maas.maas_phone_number(r.phone)] and k.more_numbers <> '{}')
         and k.created_at between r.created_at - interval '7 days' and r.created_at + interval '7 days'
     where not exists (select from maas.leads x where x.user_account_id = $2 and x.fb_lead_id = r.fb_id)
     order by r.fb_id, k.created_at, k.id) nearest

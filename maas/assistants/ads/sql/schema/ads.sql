@@ -33,6 +33,7 @@ create table maas.ad_accounts (
   synced_to date,
   forms_synced_to timestamptz,
   synced_at timestamptz,
+  token_ends_at timestamptz,
   rate numeric check (rate > 0),
   rate_of text check (rate_of ~ '^[A-Z]{3}$'),
   rate_currency text check (rate_currency ~ '^[A-Z]{3}$'),
@@ -50,6 +51,7 @@ comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that i
 comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
 comment on column maas.ad_accounts.rate is
   'What one unit of rate_of, the currency of the CRM, was in rate_currency on the day rated_on';
+comment on column maas.ad_accounts.token_ends_at is 'When its token ends; null: never, or Facebook does not tell';
 comment on column maas.ad_accounts.synced_at is 'When a sync last read Facebook to the end';
 comment on column maas.ad_accounts.synced_from is
   'The first day whose figures are stored; null: no sync has read any';
@@ -221,7 +223,7 @@ create table maas.creative_metrics_history (
   day date not null,
   impressions bigint not null default 0 check (impressions >= 0),
   clicks bigint not null default 0 check (clicks >= 0),
-  spend numeric not null default 0 check (spend >= 0),
+  spend numeric not null default 0,
   leads int not null default 0 check (leads >= 0),
   video_views bigint not null default 0 check (video_views >= 0),
   p25 bigint not null default 0 check (p25 >= 0),
@@ -254,7 +256,7 @@ create table maas.direction_metrics_daily (
   day date not null,
   impressions bigint not null default 0 check (impressions >= 0),
   clicks bigint not null default 0 check (clicks >= 0),
-  spend numeric not null default 0 check (spend >= 0),
+  spend numeric not null default 0,
   leads int not null default 0 check (leads >= 0),
   primary key (direction_id, day),
   foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete cascade
@@ -267,7 +269,7 @@ create table maas.adset_metrics_history (
   day date not null,
   impressions bigint not null default 0 check (impressions >= 0),
   clicks bigint not null default 0 check (clicks >= 0),
-  spend numeric not null default 0 check (spend >= 0),
+  spend numeric not null default 0,
   leads int not null default 0 check (leads >= 0),
   primary key (adset_id, day),
   foreign key (adset_id, user_id) references maas.adsets (id, user_id) on delete cascade
@@ -281,12 +283,14 @@ create table maas.crm_integration (
   currency text check (currency ~ '^[A-Z]{3}$'),
   synced_to timestamptz,
   synced_at timestamptz,
+  token_ends_at timestamptz,
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
 comment on table maas.crm_integration is
   'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
 comment on column maas.crm_integration.currency is 'What the prices of leads are in; null: not read yet';
+comment on column maas.crm_integration.token_ends_at is 'When its token ends; null: it does not say';
 comment on column maas.crm_integration.synced_at is 'When a sync last read the CRM to the end';
 comment on column maas.crm_integration.synced_to is 'Leads changed before are in the table leads';
 
@@ -329,6 +333,7 @@ create table maas.leads (
   crm_lead_id text,
   phone text,
   phone_digits text generated always as (maas.maas_phone_number(phone)) stored,
+  more_numbers text[] not null default '{}',
   name text,
   pipeline_id text,
   stage_id text,
@@ -355,6 +360,8 @@ comment on column maas.leads.source_ad_fb_id is
   'The ad of Facebook that brought the lead, as a form, the CRM''s UTM marks or a dialogue say; its id there';
 comment on column maas.leads.utm_marks is
   'Values of the UTM marks that the CRM has: ids or names of ads, if the address in the ads has such marks';
+comment on column maas.leads.more_numbers is
+  'Digits of the other phone numbers that the CRM has of its contacts, as in phone_digits';
 comment on column maas.leads.chat_analysis_json is
   'What an analysis of the dialogue said: {"messages_in", "temperature", "summary"} and more';
 comment on column maas.leads.is_qualified is 'The CRM calls the lead qualified';
@@ -371,6 +378,7 @@ create index idx_leads_period on maas.leads (user_account_id, created_at)
 create index idx_leads_creative on maas.leads (source_creative_id, created_at);
 create index idx_leads_direction on maas.leads (direction_id);
 create index idx_leads_phone on maas.leads (user_account_id, phone_digits, created_at);
+create index idx_leads_more_numbers on maas.leads using gin (more_numbers) where more_numbers <> '{}';
 
 create table maas.whatsapp_integration (
   user_account_id uuid primary key,
@@ -469,6 +477,38 @@ comment on table maas.whatsapp_sends is
 comment on column maas.whatsapp_sends.number is 'The digits of a phone number, or the jid of a chat that tells none';
 comment on column maas.whatsapp_sends.state is
   'sending: begun, and nobody knows whether it arrived unless it becomes sent or failed';
+
+create table maas.ads_syncs (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  service text not null check (service in ('Facebook', 'amoCRM', 'WhatsApp')),
+  ad_account_id uuid,
+  user_account_id uuid,
+  interval_min int check (interval_min between 0 and 10080),
+  begun_at timestamptz,
+  failures int not null default 0 check (failures >= 0),
+  error text check (length(error) <= 1000),
+  owner uuid,
+  lease_until timestamptz,
+  foreign key (ad_account_id, user_id) references maas.ad_accounts (id, user_id) on delete cascade,
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
+  unique nulls not distinct (service, ad_account_id, user_account_id),
+  check (num_nonnulls(ad_account_id, user_account_id) = 1 and (service = 'Facebook') = (ad_account_id is not null)),
+  check ((owner is null) = (lease_until is null))
+);
+comment on table maas.ads_syncs is
+  'The syncs of connections: of an ad account of Facebook, or of the amoCRM or the WhatsApp of a business';
+comment on column maas.ads_syncs.interval_min is 'Minutes between two syncs; 0: never, null: MAAS_ADS_SYNC_INTERVAL';
+comment on column maas.ads_syncs.begun_at is 'When the last sync began; the next one is due an interval later';
+comment on column maas.ads_syncs.failures is 'Syncs since the last one that read all, the one in progress included';
+comment on column maas.ads_syncs.error is 'Why the last sync did not read all, in words; null: it did';
+comment on column maas.ads_syncs.owner is
+  'Drawn anew by each claim; null: nobody syncs. Of one user one connection is synced at a time';
+comment on column maas.ads_syncs.lease_until is 'When the claim ends unless it is renewed';
+create unique index idx_ads_syncs_user on maas.ads_syncs (user_id) where owner is not null;
+create index idx_ads_syncs_begun on maas.ads_syncs (user_id, begun_at);
+create index idx_ads_syncs_ad_account on maas.ads_syncs (ad_account_id);
+create index idx_ads_syncs_user_account on maas.ads_syncs (user_account_id);
 
 create table maas.user_specs (
   user_id uuid not null,

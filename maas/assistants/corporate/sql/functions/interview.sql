@@ -1,17 +1,36 @@
 -- The interview: its answers become the preferences of a user, and their position a part of the profile.
 
+create or replace function maas.maas_lock_interviewed(p_run uuid) returns uuid language plpgsql as $$
+declare
+  interviewed uuid := (select r.user_id from maas.pipeline_runs r where r.id = p_run);
+begin
+  perform maas.maas_lock_memory(interviewed);  -- before the run, as an erasure does
+  perform from maas.pipeline_runs r where r.id = p_run and r.owner is not null for key share of r;
+  return case when found then interviewed end;
+end
+$$;
+comment on function maas.maas_lock_interviewed is
+  'The user of a run, whose memory and row it locks; null if nobody owns the run';
+
 create or replace function maas.maas_keep_interview(p_run uuid, p_values jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  interviewed uuid;
+  interviewed uuid := maas.maas_lock_interviewed(p_run);
+  logs jsonb;
 begin
-  select r.user_id into interviewed from maas.pipeline_runs r
-  where r.id = p_run and r.owner is not null for key share of r;
-  if not found then
+  if interviewed is null then
     return false;
   end if;
-  perform maas.maas_replace_preferences(interviewed, p_values);
-  insert into maas.user_profiles as p (user_id, interviewed_at) values (interviewed, now())
+  logs := (  -- the messages that gave the answers
+    select jsonb_object_agg(v.key, jsonb_build_array(s.id)) from jsonb_each_text(p_values) v
+    cross join lateral (
+      select g.id from maas.pipeline_runs r join maas.tool_executions e on e.run_id = r.id
+      join maas.raw_logs g on g.run_id = r.id and g.user_id = r.user_id and g.message_type = 'user_query'
+      where r.user_id = interviewed and e.tool = 'conductInitialInterview' and btrim(e.arguments->>v.key) = v.value
+        and g.is_remembered
+      order by e.id desc limit 1) s);
+  perform maas.maas_replace_preferences(interviewed, p_values, 'asked', coalesce(logs, '{}'));
+  insert into maas.user_settings as p (user_id, interviewed_at) values (interviewed, now())
   on conflict (user_id) do update set interviewed_at = coalesce(p.interviewed_at, now()), updated_at = now();
   return true;
 end
@@ -23,18 +42,20 @@ comment on function maas.maas_keep_interview is
 create or replace function maas.maas_begin_interview(p_run uuid, p_position text) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  interviewed uuid;
+  interviewed uuid := maas.maas_lock_interviewed(p_run);
   known text;
 begin
-  select r.user_id into interviewed from maas.pipeline_runs r
-  where r.id = p_run and r.owner is not null for key share of r;
-  if not found then
+  if interviewed is null then
     return null;
   end if;
-  insert into maas.user_profiles as p (user_id, position) values (interviewed, p_position)
-  on conflict (user_id) do update set position = coalesce(p.position, excluded.position), updated_at = now()
-  returning p.position into known;
-  return coalesce(known, '');
+  known := (select p.value from maas.maas_profile(interviewed, 'profile') p where p.slot = 'position');
+  if known is null and p_position is not null then
+    perform maas.maas_add_profile(
+      interviewed, 'profile', jsonb_build_object('position', p_position), 'asked', jsonb_build_object('position', (
+        select coalesce(jsonb_agg(g.id), '[]') from maas.raw_logs g
+        where g.run_id = p_run and g.user_id = interviewed and g.message_type = 'user_query' and g.is_remembered)));
+  end if;
+  return coalesce(known, p_position, '');
 end
 $$;
 comment on function maas.maas_begin_interview is

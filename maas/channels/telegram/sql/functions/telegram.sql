@@ -61,7 +61,7 @@ comment on function maas.maas_telegram_fail is
 create or replace function maas.maas_telegram_ask(
   p_bot bigint, p_update bigint, p_chat bigint, p_reply_to bigint, p_dialogue text,
   p_name text, p_assistant text, p_query text, p_language text, p_metadata jsonb,
-  p_attachments uuid[], p_queue_limit int)
+  p_attachments uuid[], p_queue_limit int, p_joined bigint[] default '{}')
 returns table (verdict text, run_id uuid, reply_id bigint, user_id uuid) language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -96,12 +96,12 @@ begin
   insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, reply_to, language)
   values (p_bot, p_chat, target_user, run_id, p_reply_to, p_language) returning telegram_replies.id into reply_id;
   user_id := target_user;
-  perform maas.maas_telegram_handled(p_bot, p_update);
+  perform maas.maas_telegram_handled(p_bot, u.id) from unnest(p_update || p_joined) u(id);
   return next;
 end
 $$;
 comment on function maas.maas_telegram_ask is
-  'Inserts the request of an update and the reply that shows its answer. '
+  'Inserts the request of an update, and of those that are joined to it, and the reply that shows its answer. '
   'Returns asked; or handled, unknown_assistant or queue_full, which change nothing';
 
 create or replace function maas.maas_telegram_start(

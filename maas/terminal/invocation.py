@@ -12,8 +12,8 @@ import typer
 import uvloop
 
 from maas import queries, users
-from maas.cli.output import note
 from maas.settings import Settings, load_settings
+from maas.terminal.output import note
 from shared import log
 from shared.db import Database, open_database
 from shared.errors import MaasError

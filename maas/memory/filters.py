@@ -1,22 +1,22 @@
-"""The filters of mem0's search and get_all, parsed once into a condition on memories.
+"""Filters of a client on memories, in the form of mem0, parsed once into a condition.
 
-A filter names one user. Beside that, AND, OR and NOT combine conditions on the other ids, on times and on metadata.
+A filter may name one user. Beside that, AND, OR and NOT combine conditions on the other ids, on times and on metadata.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
-from maas.http.request_input import in_zone, to_time
 from maas.memory.client_memories import ENTITIES, ClientMemory
 from shared.errors import MaasError
 
 TIMES = ("created_at", "updated_at", "timestamp")
 WORDS = ("categories", "keywords")  # conditions on these need what a list does not read otherwise
 LOGIC = ("AND", "OR", "NOT")
+MAX_HITS = 200  # of the best hits, among which a filter chooses
 MAX_DEPTH = 10
 MAX_CONDITIONS = 200
 MAX_SHOWN_CHARS = 60
@@ -38,21 +38,22 @@ class Filters:
     reads_words: bool = False
 
     def fits(self, memory: ClientMemory) -> bool:
+        """Return whether all conditions hold for a memory."""
         return all(condition(memory) for condition in self.conditions)
 
 
-def parse_filters(value: Mapping[str, Any] | None, zone: tzinfo) -> Filters:
-    """Parse the filters of a request; times without an offset are of `zone`. Raises MaasError('bad_parameter')."""
+def parse_filters(value: Mapping[str, Any] | None, read_time: Callable[[str], datetime]) -> Filters:
+    """Parse the filters of a request; `read_time` raises ValueError. Raises MaasError('bad_parameter')."""
     if not value:
         return Filters()
-    parser = _Parser(zone)
+    parser = _Parser(read_time)
     condition = parser.parse(value, 1, names_user=True)
     return Filters(parser.user, (condition,), parser.reads_words)
 
 
 @dataclass(slots=True)
 class _Parser:
-    zone: tzinfo
+    read_time: Callable[[str], datetime]
     user: str | None = None
     conditions: int = field(default=0)
     reads_words: bool = False
@@ -94,7 +95,8 @@ class _Parser:
         parts = [value] if name == "NOT" and isinstance(value, Mapping) else value
         if not isinstance(parts, list) or not parts:
             raise _wrong(f"{name} must be a list of conditions")
-        inner = [self.parse(part, depth + 1, names_user=names_user and name == "AND") for part in parts]
+        names_user = names_user and (name == "AND" or (name == "OR" and all(map(_has_user, parts))))
+        inner = [self.parse(part, depth + 1, names_user=names_user) for part in parts]
         if name == "AND":
             return _all(inner)
         if name == "OR":
@@ -109,7 +111,8 @@ class _Parser:
                 value = operand[0]
         if not names_user or not isinstance(value, str) or value == ANY or self.user not in (None, value):
             raise _wrong(
-                "user_id must be the name of one user, at the top level or within AND: memory belongs to one user"
+                "user_id must be the name of one user, at the top level, within AND or the same in every part of OR: "
+                "memory belongs to one user"
             )
         self.user = value
 
@@ -124,12 +127,9 @@ class _Parser:
 
     def _time(self, name: str, value: object) -> datetime:
         try:
-            at = in_zone(self.zone, to_time(value)) if isinstance(value, str) else None
+            return self.read_time(value if isinstance(value, str) else "")
         except ValueError as error:
             raise _wrong(f"{name}: {error}") from error
-        if at is None:
-            raise _wrong(f"{name}: must be a time in ISO 8601, such as 2026-11-23T10:00:00Z")
-        return at
 
 
 def _categories(value: object) -> Condition:
@@ -224,6 +224,10 @@ def _compare(found: object, bound: Any, operator: str) -> bool:
 
 def _all(conditions: Sequence[Condition]) -> Condition:
     return lambda memory: all(condition(memory) for condition in conditions)
+
+
+def _has_user(part: object) -> bool:
+    return isinstance(part, Mapping) and "user_id" in part
 
 
 def _true(_: ClientMemory) -> bool:

@@ -19,7 +19,18 @@ from maas.users import has_name_prefix
 from shared.errors import MaasError
 
 Resource = Literal[
-    "run", "conversation", "action", "attachment", "memory", "fact", "user", "document", "response", "webhook"
+    "run",
+    "conversation",
+    "action",
+    "attachment",
+    "memory",
+    "fact",
+    "user",
+    "document",
+    "response",
+    "webhook",
+    "schedule",
+    "link",
 ]
 Model = TypeVar("Model", bound=BaseModel)
 EVERYBODY = UUID(int=0)  # the owner of documents that all users may read

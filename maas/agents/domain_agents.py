@@ -1,0 +1,148 @@
+"""The agents of domains under the routing `meta_tools`: they put the results of their domain into words.
+
+If one domain alone answers, its words are the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from maas.agents.answer_context import AnswerContext
+from maas.agents.definition import Agent
+from maas.agents.domain_request import domain_request
+from maas.agents.meta_tools import Domain, meta_tools
+from maas.agents.tool_loop import final_text, tell
+from maas.conversations.language import dialogue_language
+from maas.runs.debug_info import debug_log
+from maas.tools.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_together
+from maas.tools.calls import ToolResult
+from maas.tools.ledger import add_messages
+from maas.tools.tool import Toolset
+from shared import tokens
+from shared.models import Message, Reply, ToolCall
+from shared.models.calls import StreamListener
+from shared.text import clean, is_blank, shorten
+
+MIXED = "mixed"
+
+
+async def answer_by_meta_tools(context: AnswerContext) -> Reply:
+    """The words of the only domain that answered, else the assistant's own. Raises MaasError, LostRun."""
+    answers = _DomainAnswers()
+    domains = _DomainCalls(context, answers)
+    tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond, context.domains.open)
+    model = context.model
+    if model.listener is not None:
+        model = replace(model, listener=_OwnWordsListener(model.listener, answers))
+    request = replace(context.request, tools=tuple(one.spec for one in tools))
+    executor = context.executor(tools)
+    reply = (await context.run_tool_loop(model, request, executor, is_over=lambda: answers.final is not None)).reply
+    await context.record_agent(answers.agent, answers.domain)
+    if answers.final is not None:
+        return tell(context.model, reply, answers.final)
+    await debug_log().info(10, "words", {"of": "the assistant" if answers.only_text is None else answers.domain})
+    return reply if answers.only_text is None else replace(reply, text=answers.only_text)
+
+
+@dataclass(slots=True)
+class _DomainAnswers:
+    """The successful answers of domains in this run, as text where a domain has an agent.
+
+    `is_waiting`: a call needs the user's approval. `final` is the answer that a tool gave word for word.
+    """
+
+    texts: list[tuple[str, str | None]] = field(default_factory=list)
+    is_waiting: bool = False
+    final: str | None = None
+
+    @property
+    def only_text(self) -> str | None:
+        """The text of the only answer in the whole run: it is the answer to the user."""
+        return self.texts[0][1] if len(self.texts) == 1 and not self.is_waiting else None
+
+    @property
+    def domain(self) -> str | None:
+        return _one_name({domain for domain, _ in self.texts})
+
+    @property
+    def agent(self) -> str | None:
+        """Whose words the answer is made of; an agent has the name of its domain."""
+        return _one_name({domain for domain, text in self.texts if text is not None})
+
+
+def _one_name(names: set[str]) -> str | None:
+    """The only one of these names, MIXED for several, None for none."""
+    return None if not names else next(iter(names)) if len(names) == 1 else MIXED
+
+
+class _OwnWordsListener:
+    """Passes generated text on while the assistant's own words are the answer; a domain's words arrive with `done`."""
+
+    def __init__(self, listener: StreamListener, answers: _DomainAnswers) -> None:
+        self._listener = listener
+        self._answers = answers
+
+    def begin(self) -> None:
+        self._listener.begin()
+
+    def text(self, delta: str) -> None:
+        if self._answers.only_text is None:
+            self._listener.text(delta)
+
+
+class _DomainCalls:
+    """Makes the calls that the meta tools pass on, and has the agents of domains put the results into words."""
+
+    def __init__(self, context: AnswerContext, answers: _DomainAnswers) -> None:
+        self._context = context
+        self._answers = answers
+        self._executor = context.executor(context.tools)
+        self._agents = {agent.name: agent for agent in context.definition.agents}
+
+    async def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        for call in calls:
+            await self._context.calls.announce(call)
+        results = await self._executor.run(calls)
+        await add_messages(self._context.run, results)
+        self._answers.is_waiting |= any(result.code == "approval_required" for result in results)
+        self._answers.final = self._answers.final or final_text(results)
+        return results
+
+    async def respond(self, domain: str, question: str, results: Sequence[ToolResult]) -> str | None:
+        """The words of the domain's agent; None if it has no agent, the agent no words, or every call waits."""
+        agent = self._agents.get(domain)
+        is_over = self._answers.final is not None or all(one.code == "approval_required" for one in results)
+        text = None if agent is None or is_over else await self._ask_agent(agent, question, results)
+        if all(result.is_success for result in results):
+            self._answers.texts.append((domain, text))
+        return text
+
+    async def _ask_agent(self, agent: Agent, question: str, results: Sequence[ToolResult]) -> str | None:
+        """The reply is pinned at once, so that a crash does not repeat it."""
+        context = self._context
+        deps = context.model.deps.with_responder_model(agent.model)
+        limit = tokens.within(MAX_RESULT_TOKENS, deps.models["FinalResponder"].provider)
+        named = [(result.call.name, result.untimed()) for result in results]
+        bodies = await fit_together(named, limit)
+        asked = tokens.fit(question, MAX_QUESTION_TOKENS) or context.run.user_query
+        language = await dialogue_language(
+            context.db, context.run.id, context.definition.language, context.run.user_query
+        )
+        message = Message("user", domain_request(asked, results, bodies, language))
+        model, request = await context.agent_request(agent, Toolset(()), [message])
+        async with debug_log().span(9, agent.name):
+            reply = await model.without_listener().ask(request)
+        await model.pin()
+        text = clean(reply.text).strip()
+        return None if is_blank(text) else text
+
+
+def _domains(context: AnswerContext) -> list[Domain]:
+    agents = {agent.name: agent for agent in context.definition.agents}
+    domains = []
+    for name in context.known.domains():
+        tools = ", ".join(one.name for one in context.known.of(name))
+        about = agents[name].about if name in agents else shorten(tools, 80)
+        domains.append(Domain(name, about, is_open=bool(context.tools.of(name))))
+    return domains
