@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,12 +82,13 @@ TOOLS = Toolset([get_spend, get_leads, pause_campaign, drop_lead, write_line, sp
 
 
 class Agency:
-    """One assistant called `desk` with agents, and everything around it."""
+    """One assistant with agents, and everything around it."""
 
-    def __init__(self, stack: Stack, models: ModelServer, user: UUID) -> None:
+    def __init__(self, stack: Stack, models: ModelServer, user: UUID, assistant: str = "desk") -> None:
         self.stack = stack
         self.models = models
-        self._user = user
+        self.user = user
+        self.assistant = assistant
         models.speakers = ("Adviser", "Seller", "Router", CHOOSING)
         models.replies |= {"Adviser": "Ads say seventy.", "Seller": "Sales say three.", "Router": "The router speaks."}
 
@@ -99,7 +99,7 @@ class Agency:
         settings: Mapping[str, str] | None = None,
         **definition: Any,
     ) -> None:
-        """Write the rows and start an orchestrator."""
+        """Write the rows and have an orchestrator."""
         for agent in agents:
             self.stack.rows(
                 "insert into system_prompts (role_name, prompt_template) values (%s, %s) on conflict do nothing",
@@ -107,25 +107,26 @@ class Agency:
                 f"You are the {agent['role_prompt']}.",
             )
         self.stack.rows(
-            "insert into assistants (name, role_name, definition) values ('desk', 'Mentor', %s)",
+            "insert into assistants (name, role_name, definition) values (%s, 'Mentor', %s)",
+            self.assistant,
             json.dumps({"routing": routing, "agents": agents} | definition),
         )
         self.start(**settings or {})
 
     def start(self, **settings: str) -> None:
         tools = {"MAAS_TOOLS": "tests.agency:TOOLS", "TOOLBOX": str(self.stack.folder)}
-        self.stack.start_orchestrator(**self.models.settings() | tools | settings)
+        self.stack.keep_orchestrator(**self.models.settings() | tools | settings)
 
     def kill(self) -> None:
-        for process in list(self.stack._processes):
-            self.stack.stop(process, signal.SIGKILL)
+        self.stack.kill()
 
     def ask(self, query: str, conversation: UUID | None = None, **metadata: Any) -> UUID:
         rows = self.stack.rows(
             "insert into pipeline_runs (user_id, user_query, assistant, conversation_id, metadata) "
-            "values (%s, %s, 'desk', %s, %s) returning id",
-            self._user,
+            "values (%s, %s, %s, %s, %s) returning id",
+            self.user,
             query,
+            self.assistant,
             conversation,
             json.dumps(metadata),
         )

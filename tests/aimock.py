@@ -87,7 +87,7 @@ class Aimock:
                 self._command(), stdout=output, stderr=subprocess.STDOUT, preexec_fn=dies_with_parent(signal.SIGTERM)
             )
         process = self._process
-        poll(lambda: process.poll() is not None or _LISTENING.search(log.read_text()), 20, "aimock listens")
+        poll(lambda: process.poll() is not None or _LISTENING.search(log.read_text()), what="aimock listens")
         found = _LISTENING.search(log.read_text())
         assert found is not None, log.read_text()
         self.url = found[1]

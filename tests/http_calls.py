@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from maas.http.attachments import FORM_TYPE
-from maas.http.auth.authorize import Resource
+from maas.http.authorize import Resource
 from maas.http.route import Route
 from tests.pictures import picture
 from tests.stack import NOBODY, Stack
@@ -20,6 +20,10 @@ from tests.stack import NOBODY, Stack
 CHAT = "telegramChatId"
 USUAL: dict[object, Any] = {str: "hello", dict: {}}
 SAID = [{"role": "user", "content": "hello"}]
+A2A_MESSAGE = {
+    "message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]},
+    "configuration": {"returnImmediately": True},
+}
 MORE: dict[str, dict[str, Any]] = {
     "post_memories": {"memory": "I like tea."},
     "post_document": {"name": "a.txt"},
@@ -34,10 +38,14 @@ MORE: dict[str, dict[str, Any]] = {
     "post_embeddings": {"model": "maas", "input": "hello"},
     "post_message": {"model": "mentor", "messages": SAID},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
+    "post_ag_ui": {"threadId": "tea", "runId": "one", "messages": [{"id": "m1", "role": "user", "content": "hello"}]},
+    "post_a2a": {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": A2A_MESSAGE},
     "post_mem0_memories": {"messages": SAID},
     "put_mem0_memory": {"text": "I like coffee."},
     "put_mem0_batch": {"memories": []},
     "delete_mem0_batch": {"memories": []},
+    "post_decisions": {"decision": "approve", "actions": [{"id": str(NOBODY), "fingerprint": "0" * 32}]},
+    "post_shared": {"token": "q7Zk2m0Hn3yXc9VbT1sR4w"},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
     "post_telegram_chat": {"message": "hello", "assistant": "mentor"},
@@ -48,6 +56,7 @@ MORE: dict[str, dict[str, Any]] = {
     "put_prompt": {"is_active": True, "version": 0},
     "post_webhook": {"url": "https://hooks.example/maas"},
     "post_shared_webhook": {"url": "https://hooks.example/maas"},
+    "post_schedule": {"cron": "30 8 * * 1-5"},
     "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},
     "post_pause": {"subject": "model", "name": "openai:none"},
@@ -58,11 +67,13 @@ MORE: dict[str, dict[str, Any]] = {
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
 }
 PLACES = (("model", "mentor"), ("chat", "tea"), ("role", "Mentor"), ("entity_type", "user"), ("entity", "nobody"))
+BY_HEADER = ("post_a2a",)  # whose user only the header names
 FACT = """
 insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)
 select user_id, content, 'user', 'likes:tea', 'preference', 'user', occurred_at, known_at, array[id], 'rule'
 from raw_logs where user_id = %s order by seq desc limit 1 returning id
 """
+LINK = "select id from maas_share_conversation(%s, sha256(uuid_send(gen_random_uuid())), 7, true)"
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', '{}', 'dangerous') as id"
 
 
@@ -95,7 +106,7 @@ def chat_of(user: UUID | str) -> str:
 
 def takes_user(route: Route) -> bool:
     """Whether somebody's memory is named: by an id in the path, in the query or in the body."""
-    return route.resource is not None or user_field(route) is not None
+    return route.resource is not None or user_field(route) is not None or route.handler.__name__ in BY_HEADER
 
 
 def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **headers: str) -> Answer:
@@ -104,6 +115,8 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
     A stream is left at once.
     """
     options: dict[str, Any] = {"headers": headers}
+    if route.handler.__name__ in BY_HEADER:
+        options["headers"] = headers | {"X-MaaS-User": str(user), "A2A-Version": "1.0"}
     field = user_field(route)
     whose = {field: chat_of(user) if field == CHAT else str(user)} if field is not None else {}
     more = MORE.get(route.handler.__name__, {}) | whose
@@ -166,5 +179,9 @@ def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:  #
             return UUID(post("/v1/memories", json=whose | {"memory": "I like tea."})["raw_log_ids"][0])
         case "webhook":
             return UUID(post("/v1/webhooks", json=whose | MORE["post_webhook"])["id"])
+        case "schedule":
+            return UUID(post("/v1/schedules", json=whose | MORE["post_schedule"] | {"query": "hello"})["id"])
+        case "link":
+            return UUID(str(stack.rows(LINK, make(stack, "conversation", user, key))[0]["id"]))
         case "action":
             return UUID(str(stack.rows(ACTION, make(stack, "run", user, key))[0]["id"]))

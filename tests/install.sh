@@ -17,10 +17,15 @@ else
   echo "Skipped: the tests that talk to protocol servers (tests/contract); they need Node 20.19 or newer with npm"
 fi
 
-chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome-stable || command -v google-chrome; }
-if ! chromium >/dev/null && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+find_chromium() {
+  for name in chromium-headless-shell chromium chromium-browser google-chrome-stable google-chrome; do
+    command -v "$name" && return
+  done
+  return 1
+}
+if ! find_chromium >/dev/null && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   echo "Installing Chromium"
-  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } \
-    >/dev/null 2>&1 || true
+  apt_install() { DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"; }
+  { apt-get -qq update && { apt_install chromium-headless-shell || apt_install chromium; }; } >/dev/null 2>&1 || true
 fi
-chromium >/dev/null || echo "Skipped: the tests in a browser (tests/browser); they need Chromium (apt install chromium)"
+find_chromium >/dev/null || echo "Skipped: the tests in a browser (tests/browser); they need Chromium (apt install chromium)"

@@ -27,7 +27,7 @@ def login(dsn: str, role: str | None = None) -> Iterator[str]:
     yield f"postgresql://{name}:{PASSWORD}@{parts['host']}:{parts['port']}/{parts['dbname']}"
     with psycopg.connect(dsn, autocommit=True) as admin:
         sessions = "select from pg_stat_activity where usename = %s"
-        poll(lambda: not admin.execute(sessions, (name,)).fetchall(), 20, "its sessions are gone, and what they made")
+        poll(lambda: not admin.execute(sessions, (name,)).fetchall(), what="its sessions are gone, and what they made")
         admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
 
 

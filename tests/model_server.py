@@ -40,6 +40,7 @@ class ModelServer:
         self.replies = dict(REPLIES)
         self.speakers: tuple[str, ...] = ()
         self.statuses: dict[str, int] = {}
+        self.retry_after: dict[str, str] = {}
         self.rounds: dict[str, list[list[tuple[str, str]]]] = {}
         self.scripts: dict[str, Script] = {}
         self.calls: Counter[str] = Counter()
@@ -127,7 +128,8 @@ class ModelServer:
                 return Response(json.dumps(refusal), 400, content_type="application/json")
         if status := self.statuses.get(name):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
-            return Response(json.dumps(error), status, content_type="application/json")
+            headers = {"retry-after": self.retry_after[name]} if name in self.retry_after else None
+            return Response(json.dumps(error), status, headers=headers, content_type="application/json")
         calls, text = self._said(name, role, body["messages"])
         if body.get("stream"):
             return Response(self._pieces(role, calls, text), content_type="text/event-stream")

@@ -7,6 +7,7 @@ import importlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,8 @@ def find_patterns() -> tuple[list[Found], set[str]]:
     """What modules compile, what calls and pydantic are given; and functions that make one of what is no constant."""
     found: dict[tuple[str, str, int], Found] = {}
     unread: set[str] = set()
-    for path in _sources():
-        calls = list(_calls(ast.parse(path.read_text(encoding="utf-8")), ""))
+    for path, text in _sources().items():
+        calls = list(_calls(ast.parse(text), ""))
         if not calls:
             continue
         name = str(path.relative_to(ROOT))
@@ -114,9 +115,11 @@ def hard_texts(pattern: re.Pattern[str]) -> list[Hard]:
     return list(made)[:: len(made) // _MOST_TEXTS + 1]
 
 
-def _sources() -> list[Path]:
+@cache
+def _sources() -> dict[Path, str]:
     folders = [path for folder in ("maas", "workers", "shared") for path in (ROOT / folder).rglob("*.py")]
-    return [*sorted(folders), ROOT / "main.py", ROOT / "server.py"]
+    paths = [*sorted(folders), ROOT / "main.py", ROOT / "server.py"]
+    return {path: path.read_text(encoding="utf-8") for path in paths}
 
 
 def _calls(tree: ast.AST, function: str) -> Iterator[tuple[str, str, ast.expr, ast.expr | None]]:
@@ -165,10 +168,10 @@ def _uses(label: str, asked: str, module: str) -> frozenset[str]:
     """How a pattern is asked in its module and in those that import its name or the module."""
     used: set[str] = set()
     package, _, stem = module.rpartition(".")
-    imports = rf"from {module} import .*\b{label}\b|from {package} import .*\b{stem}\b"
-    for path in _sources():
-        text = path.read_text(encoding="utf-8")
-        if path == ROOT / f"{module.replace('.', '/')}.py" or re.search(imports, text):
+    own = ROOT / f"{module.replace('.', '/')}.py"
+    imports = re.compile(rf"from {module} import .*\b{label}\b|from {package} import .*\b{stem}\b")
+    for path, text in _sources().items():
+        if path == own or imports.search(text):
             used.update(re.findall(rf"\b{asked}\.(\w+)\(", text))
     return _kind(used & _METHODS)
 

@@ -10,13 +10,14 @@ from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 PAUSE = 0.02
+DEADLINE_S = 60.0  # much longer than anything takes, on a busy machine, too
 
 
 class NotWithin(AssertionError):
     """What was expected did not happen before the deadline."""
 
 
-def poll(until: Callable[[], T], deadline_s: float = 10.0, what: str = "") -> T:
+def poll(until: Callable[[], T], deadline_s: float = DEADLINE_S, what: str = "") -> T:
     """Call `until` until it returns something true, and return that. Raises NotWithin after `deadline_s` seconds."""
     end = time.monotonic() + deadline_s
     while True:
@@ -32,7 +33,7 @@ def poll(until: Callable[[], T], deadline_s: float = 10.0, what: str = "") -> T:
 async def apoll(until: Callable[[], Awaitable[T]], deadline_s: float = ..., what: str = ...) -> T: ...
 @overload
 async def apoll(until: Callable[[], T], deadline_s: float = ..., what: str = ...) -> T: ...
-async def apoll(until: Callable[[], Any], deadline_s: float = 10.0, what: str = "") -> Any:
+async def apoll(until: Callable[[], Any], deadline_s: float = DEADLINE_S, what: str = "") -> Any:
     """The same in a coroutine; `until` may be a coroutine function."""
     end = time.monotonic() + deadline_s
     while True:

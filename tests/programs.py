@@ -256,11 +256,13 @@ def _make_schemas() -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         _import_everything()
         _make_schemas()
         gc.collect()
         gc.freeze()
+        gc.enable()
         executed = _serve(orders)
     if executed is not None:
         executed.execute()

@@ -66,6 +66,7 @@ class Stack:
         self._settings = SETTINGS | usual | settings
         self._processes: list[Process] = []
         self._logs: dict[int, Path] = {}
+        self._kept: tuple[Process, dict[str, str]] | None = None
         self._connection: psycopg.Connection[DictRow] | None = None
         self._querying = threading.Lock()
 
@@ -78,7 +79,7 @@ class Stack:
     def start_server(self, **settings: str) -> Process:
         """Start server.py and wait until it is ready."""
         process = self.launch("server.py", **settings)
-        poll(lambda: process.poll() is not None or self.is_ready(), 20, "server is ready")
+        poll(lambda: process.poll() is not None or self.is_ready(), what="server is ready")
         assert process.poll() is None, self.log()
         return process
 
@@ -87,6 +88,14 @@ class Stack:
         arguments = ["--stages", ",".join(stages)] if stages else []
         return self._wait_registered(self.launch("main.py", *arguments, **settings))
 
+    def keep_orchestrator(self, **settings: str) -> None:
+        """Have an orchestrator with these settings: the one that was kept last if it has them, or else a new one."""
+        if self._kept is not None and self._kept[0] in self._processes:
+            if self._kept[1] == settings:
+                return
+            self.stop(self._kept[0])
+        self._kept = self.start_orchestrator(**settings), settings
+
     def start_noop(self, **settings: str) -> Process:
         """Start an orchestrator whose stages compute nothing, and wait until it is registered."""
         return self._wait_registered(self.launch("bench/noop.py", **settings))
@@ -94,8 +103,7 @@ class Stack:
     def _wait_registered(self, process: Process) -> Process:
         poll(
             lambda: process.poll() is not None or self.rows("select from engines where pid = %s", process.pid),
-            20,
-            "engine is there",
+            what="engine is there",
         )
         assert process.poll() is None, self.log()
         return process
@@ -126,7 +134,7 @@ class Stack:
         assert reply.status_code == 200, reply.text
         return dict(reply.json())
 
-    def wait_archived(self, *runs: UUID, seconds: float = 20) -> None:
+    def wait_archived(self, *runs: UUID, seconds: float = 60) -> None:
         """Return when the exchange of every run is in memory."""
         poll(
             lambda: self.rows("select from pipeline_runs where id = any(%s) and queue_state < 2", list(runs)) == [],
@@ -149,12 +157,17 @@ class Stack:
         process.wait(30)  # twice the time after which `maas up` kills what does not end
         self._processes.remove(process)
 
+    def kill(self, *, keeping: bool = False) -> None:
+        """Kill every process; with `keeping`, all but the orchestrator that is kept."""
+        for process in list(self._processes):
+            if not (keeping and self._kept is not None and process is self._kept[0]):
+                self.stop(process, signal.SIGKILL)
+
     def close(self) -> None:
         self.client.close()
         if self._connection is not None:
             self._connection.close()
-        for process in list(self._processes):
-            self.stop(process, signal.SIGKILL)
+        self.kill()
 
     def launch(self, name: str, *arguments: str, **settings: str) -> Process:
         """Start a program of the checkout and wait for nothing."""

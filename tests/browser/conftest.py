@@ -16,7 +16,7 @@ from shared.postgres import EmbeddedPostgres
 from tests.databases import copy_of
 from tests.stack import Stack
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
 TIMEOUT_MS = 15_000
 Visitor = Callable[..., Page]

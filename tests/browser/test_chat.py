@@ -208,7 +208,7 @@ def test_stages_are_words_and_the_view_follows(stack: Stack, visit: Visitor) -> 
         expect(log).to_contain_text(f"Line {count} of")
     wait_until_quiet(page)
     end = "box => box.scrollHeight - box.scrollTop - box.clientHeight"
-    poll(lambda: log.evaluate(end) < 100, 15, "the last answer is seen")
+    poll(lambda: log.evaluate(end) < 100, what="the last answer is seen")
     log.hover()
     to_the_end = page.get_by_role("button", name="Go to the end")
     for _ in range(10):  # the view follows as long as the last answer grows

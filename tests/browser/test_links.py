@@ -64,15 +64,24 @@ def test_a_link_lands_on_an_old_message_and_one_reads_on_both_ways(stack: Stack,
     assert places == sorted(places)  # each was there, in its order
 
 
+def wait_until_quiet(page: Page, asked: list[str]) -> None:
+    """Return when the page has asked for nothing more for a while."""
+    before = -1
+    while before != len(asked):
+        before = len(asked)
+        page.wait_for_timeout(700)
+
+
 def test_a_link_within_the_open_conversation_is_followed(stack: Stack, visit: Visitor) -> None:
     conversation, runs = long_conversation(stack)
     page = visit()
-    page.wait_for_timeout(500)  # what every page asks once
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
+    wait_until_quiet(page, asked)  # what every page asks once
+    asked.clear()
     page.evaluate("place => history.pushState(null, '', place)", f"/ui/c/{conversation}")
     expect(page.get_by_text(f"Answer {EXCHANGES}.")).to_be_visible()
-    page.wait_for_timeout(500)  # whatever is still asked
+    wait_until_quiet(page, asked)
     assert len(asked) <= 6, asked
     expect(marked(page)).to_have_count(0)
     page.evaluate("place => history.pushState(null, '', place)", f"/ui/c/{conversation}#run-{runs[2]}")

@@ -23,7 +23,10 @@ const STEPS = {
     await maas.ask({ user_id, query: "My cat is called Pixel." });
     const answer = await maas.ask({ user_id, query: "What is my cat called?" });
     const events = await all(maas.stream({ user_id, query: "And again: what is my cat called?" }));
-    return { answer, events };
+    const request = { user_id, query: "Later?", priority: "low", run_at: "2100-01-02T00:00:00Z", attributes: { batch: 7 } };
+    const later = await maas.submit(request);
+    const scheduled = await maas.wait(later, { timeoutMs: 0 }).catch((error) => error.code);
+    return { answer, events, later, scheduled };
   },
   async memories() {
     const turns = [
@@ -51,16 +54,28 @@ const STEPS = {
     const oslo = known.results.find((one) => one.fact.includes("Oslo"));
     await maas.decideFact(jazz.id, { user_id, verdict: "wrong" });
     await maas.correctFact(oslo.id, { user_id, fact: "I live in Voss." });
-    return { known, wrong: await maas.facts({ user_id, state: "wrong" }), now: await maas.facts({ user_id, limit: 100 }) };
+    await maas.mergeNames({ user_id, name: "user", same_as: "Ann" });
+    const anns = await maas.facts({ user_id, about: "Ann" });
+    const before = await maas.facts({ user_id, as_of: "2001-01-01T00:00:00Z" });
+    return { known, anns, before, wrong: await maas.facts({ user_id, state: "wrong" }), now: await maas.facts({ user_id, limit: 100 }) };
+  },
+  async schedules() {
+    const made = await maas.createSchedule({ user_id, query: "What is due?", cron: "30 8 * * 1-5", timezone: "Europe/Lisbon" });
+    const paused = await maas.changeSchedule(made.id, { paused: true });
+    const listed = await maas.schedules({ user_id });
+    await maas.deleteSchedule(made.id);
+    return { made, paused, listed, left: await maas.schedules({ user_id }) };
   },
   async conversations() {
     const opened = await maas.openConversation({ user_id });
     await maas.ask({ user_id, query: "My cat is called Pixel.", conversation_id: opened.id });
     const changed = await maas.changeConversation(opened.id, { title: "Cats / Кошки" });
     const listed = await maas.conversations({ user_id, limit: 1 });
+    const found = await maas.conversations({ user_id, q: "Pixel" });
+    const missed = await maas.conversations({ user_id, q: "zeppelin" });
     const messages = await maas.messages(opened.id, { limit: 1 });
     const cleared = await maas.clearConversation(opened.id);
-    return { opened, changed, listed, messages, cleared, now: await maas.conversation(opened.id) };
+    return { opened, changed, listed, found, missed, messages, cleared, now: await maas.conversation(opened.id) };
   },
   async actions(first, second) {
     const pending = await maas.actions({ user_id, status: "pending" });

@@ -224,4 +224,4 @@ async def test_leaving_early_hangs_up(dialect: Dialect, line: Callable[..., Line
                     await leave()
         else:
             await leave()
-        await apoll(server.hung_up.is_set, 5, "the server sees that nobody listens")
+        await apoll(server.hung_up.is_set, what="the server sees that nobody listens")

@@ -20,7 +20,7 @@ from maas.model_registry import open_images
 from maas.settings import load_settings
 from shared.db import open_database
 from shared.models import Image, ModelError
-from shared.models.calls import ImageModels, draw
+from shared.models.drawing import ImageModels, draw
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY
 from tests.pictures import MAKER, bomb, exif, opened, picture

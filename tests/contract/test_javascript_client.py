@@ -104,6 +104,9 @@ def test_it_asks_and_streams(stack: Stack, name: str) -> None:
     whole = events[-1]["data"]["final_answer"]
     assert "Pixel" in whole and "".join(event["text"] for event in events) in ("", whole)
     assert len(stack.rows("select from user_identities where external_id = %s", name)) == 1
+    scheduled = stack.client.get(f"/v1/runs/{got['later']}").json()
+    assert (scheduled["priority"], scheduled["attributes"], got["scheduled"]) == ("low", {"batch": 7}, "timeout")
+    assert scheduled["run_at"].startswith("2100-01-02T00:00:00")
 
 
 def test_it_remembers_corrects_and_forgets(stack: Stack, name: str) -> None:
@@ -118,12 +121,22 @@ def test_it_knows_facts(stack: Stack, name: str) -> None:
     got = client(stack, name, "facts")
     assert [one["fact"] for one in got["wrong"]["results"]] == ["I love jazz."]
     assert "I live in Voss." in [one["fact"] for one in got["now"]["results"]]
+    assert "I live in Voss." in [one["fact"] for one in got["anns"]["results"]] and got["before"]["results"] == []
+
+
+def test_it_keeps_schedules(stack: Stack, name: str) -> None:
+    seen = client(stack, name, "schedules")
+    assert seen["made"]["query"] == "What is due?" and seen["made"]["next_at"] is not None
+    assert seen["paused"]["paused_at"] is not None
+    assert [one["id"] for one in seen["listed"]["results"]] == [seen["made"]["id"]]
+    assert seen["left"]["results"] == []
 
 
 def test_it_holds_conversations(stack: Stack, name: str) -> None:
     got = client(stack, name, "conversations")
     assert got["changed"]["title"] == got["now"]["title"] == "Cats / Кошки"
     assert [one["id"] for one in got["listed"]["results"]] == [got["opened"]["id"]]
+    assert got["found"]["results"] == got["listed"]["results"] and not got["missed"]["results"]
     assert got["messages"]["results"][0]["role"] == "assistant" and got["messages"]["next"]
     assert got["cleared"] == {"messages": 2}
 

@@ -240,7 +240,7 @@ async def test_erasing_a_user_closes_the_connection(connection: Database, databa
         slow = asyncio.create_task(box.whoami(ann, 30.0))
         await asyncio.sleep(0.3)
         connection.execute("select maas_erase(%s)", (ann,))
-        await apoll(lambda: len(box.users) == 1, 10)
+        await apoll(lambda: len(box.users) == 1)
         with pytest.raises(ToolFailure):
             await slow
         with pytest.raises(ToolFailure, match="not connected"):
@@ -273,7 +273,7 @@ async def test_an_idle_connection_ends(connection: Database, database: str, port
     async with opened(database, connection, port, idle_seconds=0.5) as box:
         box.connect(ann)
         await box.whoami(ann, 1.5)  # a busy one is not idle
-        await apoll(lambda: len(box.users) == 0, 10)
+        await apoll(lambda: len(box.users) == 0)
         await box.whoami(ann)
 
 

@@ -66,7 +66,7 @@ def texts(message: dict[str, Any]) -> list[str]:
 
 def followed(stack: Stack, runs: int) -> None:
     """Return when event streams follow so many runs."""
-    poll(lambda: f"maas_runs_followed {runs}.0" in stack.client.get("/metrics").text, 10, f"{runs} are followed")
+    poll(lambda: f"maas_runs_followed {runs}.0" in stack.client.get("/metrics").text, what=f"{runs} are followed")
 
 
 def test_a_chat_remembers_and_says_from_what(stack: Stack, name: str) -> None:
@@ -122,7 +122,7 @@ def test_words_come_while_the_model_speaks(stack: Stack, models: ModelServer, na
     (run,) = stack.rows(RUNS, name)
     assert [texts(one) for one in resumed["messages"]] == [["Sing."], [REPLIES["responder"]]]
     assert resumed["messages"][1]["id"] == left["partial"]["id"] == str(run["id"])
-    poll(lambda: stack.rows(RUNS, name)[0]["status"] == "COMPLETED", 10)
+    poll(lambda: stack.rows(RUNS, name)[0]["status"] == "COMPLETED")
     nothing = chat(stack, name, "resume", messages=left["messages"][:1])
     assert (len(nothing["messages"]), nothing["errors"]) == (1, [])
     assert len(stack.rows(RUNS, name)) == 1

@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def add_account(demo: Demo, ad_account: str, crm_url: str) -> None:
-    words = ("ads", "account", "add", "--user", str(USER), "--name", BUSINESS)
+    words = ("ads", "connect", "--user", str(USER), "--name", BUSINESS, "--no-sync")
     connections = ("--fb", ad_account, "--token-env", "DEMO_FB", "--crm", crm_url, "--crm-token-env", "DEMO_CRM")
     demo.run(*(*words, *connections, "--whatsapp", INSTANCE), DEMO_FB=services.TOKEN, DEMO_CRM=services.CRM_TOKEN)
 

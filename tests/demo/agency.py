@@ -1,8 +1,9 @@
 """A year of an invented agency as agencies are: its raw facts, of which services, demo and tests make what they need.
 
 Two ad accounts in one business count in dollars of Almaty and euros of Berlin, the CRM in tenge. Some campaigns hold
-their own budget, one is archived, one has the name of another. People fill in forms, write over WhatsApp or come by
-themselves; some are in the CRM twice. The same seed and the same moment give the same year.
+their own budget, one is archived, one is deleted, one has the name of another; a day has money that was given back.
+People fill in forms, write over WhatsApp or come by themselves; some are in the CRM twice, or without a telephone, or
+with two. Leads are lost and come back, and some are deleted. The same seed and the same moment give the same year.
 """
 
 from __future__ import annotations
@@ -90,7 +91,11 @@ class Form(NamedTuple):
 
 
 class CrmLead(NamedTuple):
-    """`price` in the currency of the CRM, also of what is not sold; `is_late`: it came into the CRM after the rest."""
+    """`price` in the currency of the CRM, also of what is not sold; `is_late`: it came into the CRM after the rest.
+
+    `early_stage` is where it stood before the last changes; `phones` are those of its contact: the first of two is no
+    number that anybody writes from.
+    """
 
     id: int
     person: int
@@ -99,6 +104,9 @@ class CrmLead(NamedTuple):
     price: int
     utm: str | None
     is_late: bool
+    early_stage: int
+    phones: int
+    is_deleted: bool = False
 
 
 class Chat(NamedTuple):
@@ -126,6 +134,7 @@ CAMPAIGNS = (
     Campaign("103", "act_20260", "Кухни | весна", "ARCHIVED", None, "form", True, (260, 18)),
     Campaign("104", "act_20260", "Гардеробные | новое имя", "ACTIVE", None, "form", False, (200, 0)),
     Campaign("105", "act_20260", "Кухни | заявки", "PAUSED", None, "chat", False, (120, 40)),
+    Campaign("106", "act_20260", "Кухни | весна", "DELETED", None, "form", False, (150, 12)),
     Campaign("201", "act_20261", "Küchen | Leads", "ACTIVE", None, "form", False, (364, 0)),
     Campaign("202", "act_20261", "Schränke | WhatsApp", "ACTIVE", 4500, "chat", True, (180, 0)),
 )
@@ -140,8 +149,11 @@ ADSETS = (
     AdSet("211", "201", "Berlin", 3500, "Küchen"),
     AdSet("212", "201", "Hamburg", 2500, "Küchen"),
     AdSet("213", "202", "Schränke", None, None),
+    AdSet("118", "106", "Проба", 1000, None),
 )
 CREATIVES = 40
+DELETED_ADS, DELETED_LATER = ("1202",), ("1208",)  # while their ad sets run
+GIVEN_BACK = ("1203", 9, -12.34)  # an ad, how many days ago, what that day cost
 OF_CAMPAIGN = {one.id: one for one in CAMPAIGNS}
 OF_ADSET = {one.id: one for one in ADSETS}
 ZONES = {one.id: ZoneInfo(one.zone) for one in ACCOUNTS}
@@ -179,7 +191,15 @@ def invent(now: datetime) -> Agency:
     for _ in range(60):
         people.come_by_themselves()
     people.come_again()
+    people.change_their_minds()
+    _give_back(agency)
     return agency
+
+
+def _give_back(agency: Agency) -> None:
+    ad, back, spend = GIVEN_BACK
+    day = agency.now.astimezone(ZONES["act_20260"]).date() - timedelta(days=back)
+    agency.days = [one._replace(spend=spend) if (one.ad, one.day) == (ad, day) else one for one in agency.days]
 
 
 def _ads(rng: random.Random) -> Iterator[Ad]:
@@ -259,6 +279,20 @@ class _People:
         for number, one in enumerate(self._rng.sample(asked, 24)):
             self._enter(one.person, one.created_at + timedelta(days=self._rng.randint(9, 19)), None, number < 8)
 
+    def change_their_minds(self) -> None:
+        """Some that were lost come back, some that had come far or paid are lost, and some are deleted."""
+        known, often = set[int](), set[int]()
+        for one in self._agency.crm:
+            (often if one.person in known else known).add(one.person)
+        for place, one in enumerate(self._agency.crm):
+            if one.is_late or one.person in often:
+                continue
+            if one.id % 17 == 0:
+                early = {143: 143, 12: 143, 142: 143}.get(one.stage, 142 if one.stage == 11 else 12)
+                self._agency.crm[place] = one._replace(early_stage=early)
+            elif one.id % 29 == 0:
+                self._agency.crm[place] = one._replace(is_deleted=True)
+
     def _new(self) -> int:
         self._count += 1
         return self._count
@@ -273,7 +307,9 @@ class _People:
         at = min(at, self._agency.now - timedelta(seconds=30))
         stage = self._rng.choices([one for one, _ in STAGES], (40, 18, 10, 14, 18))[0]
         price = self._rng.randrange(80, 900) * 1000 if stage in (13, 142) or self._rng.random() < 0.2 else 0
-        self._agency.crm.append(CrmLead(50_000 + len(self._agency.crm), person, at, stage, price, utm, is_late))
+        number = 50_000 + len(self._agency.crm)
+        phones = 0 if number % 23 == 0 else 2 if number % 11 == 0 else 1
+        self._agency.crm.append(CrmLead(number, person, at, stage, price, utm, is_late, stage, phones))
 
     def _write(self, person: int, at: datetime, ad: str | None) -> None:
         is_hidden = person % 3 == 0

@@ -11,6 +11,8 @@ from tests.demo.agency import (
     ADSETS,
     CAMPAIGNS,
     CRM_CURRENCY,
+    DELETED_ADS,
+    DELETED_LATER,
     INSTANCE,
     NAMES,
     OF_ADSET,
@@ -18,6 +20,7 @@ from tests.demo.agency import (
     STAGES,
     ZONES,
     Agency,
+    CrmLead,
     Day,
     account_of,
     digits_of,
@@ -42,8 +45,9 @@ Json = dict[str, Any]
 
 
 def facebook(agency: Agency, *, is_early: bool = False) -> Json:
-    """`is_early`: without the leads that Facebook reports late. Forms do not know of that."""
+    """`is_early`: before the leads that Facebook reports late, and the last deletions. Forms do not know of that."""
     of_ad = {one.id: one for one in agency.ads}
+    deleted = DELETED_ADS if is_early else DELETED_ADS + DELETED_LATER
     forms: defaultdict[str, list[Json]] = defaultdict(list)
     for one in agency.forms:
         answers = {"full_name": NAMES[one.person % len(NAMES)], "phone_number": spelled(one.person, 1)}
@@ -74,7 +78,7 @@ def facebook(agency: Agency, *, is_early: bool = False) -> Json:
         },
         "ads": {
             ad.id: {"adset_id": ad.adset, "name": ad.name, "creative_id": ad.creative}
-            | {"status": _status(OF_ADSET[ad.adset].campaign)}
+            | {"status": "DELETED" if ad.id in deleted else _status(OF_ADSET[ad.adset].campaign)}
             for ad in of_ad.values()
         },
         "days": _days(agency, is_early=is_early),
@@ -83,9 +87,9 @@ def facebook(agency: Agency, *, is_early: bool = False) -> Json:
 
 
 def _status(campaign: str) -> str:
-    """What is below an archived campaign is archived."""
+    """What is below an archived or a deleted campaign is that, too."""
     status = OF_CAMPAIGN[campaign].status
-    return status if status == "ARCHIVED" else "ACTIVE"
+    return status if status in ("ARCHIVED", "DELETED") else "ACTIVE"
 
 
 def _days(agency: Agency, *, is_early: bool) -> Json:
@@ -101,7 +105,7 @@ def _figures(one: Day, leads: int) -> Json:
 
 
 def amocrm(agency: Agency, *, is_early: bool = False) -> Json:
-    """`is_early`: without the leads that came into the CRM after the rest."""
+    """`is_early`: without the leads that came into the CRM after the rest, and before the last changes."""
     leads = [one for one in agency.crm if not (is_early and one.is_late)]
     statuses = {str(stage): {"name": name, "sort": 10 * place} for place, (stage, name) in enumerate(STAGES)}
     return {
@@ -112,19 +116,28 @@ def amocrm(agency: Agency, *, is_early: bool = False) -> Json:
             str(one.id): {
                 "name": f"Заявка {one.id}",
                 "price": one.price,
-                "status_id": one.stage,
+                "status_id": one.early_stage if is_early else one.stage,
                 "pipeline_id": 1,
-                "contact_id": one.id,
+                "contact_id": one.id if one.phones else None,
                 "created_at": _seconds(one.created_at),
-                "updated_at": _seconds(agency.now if one.is_late else one.created_at),
+                "updated_at": _seconds(one.created_at if is_early or not has_changed(one) else agency.now),
+                "is_deleted": one.is_deleted and not is_early,
             }
             | ({} if one.utm is None else {"utm": {"utm_content": one.utm, "utm_medium": "cpc"}})
             for one in leads
         },
         "contacts": {
-            str(one.id): {"name": NAMES[one.person % len(NAMES)], "phone": spelled(one.person, one.id)} for one in leads
+            str(one.id): {"name": NAMES[one.person % len(NAMES)], "phone": spelled(one.person, one.id)}
+            | ({"other_phone": f"+7 727 {one.id:07}"} if one.phones == 2 else {})
+            for one in leads
+            if one.phones
         },
     }
+
+
+def has_changed(one: CrmLead) -> bool:
+    """Whether it came or changed after the first look at the CRM."""
+    return one.is_late or one.is_deleted or one.stage != one.early_stage
 
 
 def evolution(agency: Agency) -> Json:

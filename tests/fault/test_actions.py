@@ -24,11 +24,21 @@ Propose = Callable[..., list[UUID]]
 
 
 @pytest.fixture
+def stack(emptied_stack: Stack) -> Stack:
+    return emptied_stack
+
+
+@pytest.fixture
+def models(lasting_models: ModelServer) -> ModelServer:
+    return lasting_models
+
+
+@pytest.fixture
 def begin(stack: Stack, models: ModelServer) -> Begin:
     """Start an orchestrator with a toolset; again after a kill."""
 
     def start(toolset: str = "TOOLS") -> None:
-        stack.start_orchestrator(**settings(stack, models) | {"MAAS_TOOLS": f"tests.toolbox:{toolset}"})
+        stack.keep_orchestrator(**settings(stack, models) | {"MAAS_TOOLS": f"tests.toolbox:{toolset}"})
 
     return start
 
@@ -142,7 +152,7 @@ def test_killed_between_claim_and_execution(stack: Stack, user: UUID, begin: Beg
         holder.execute("lock table tool_counts in exclusive mode")
         run_id = approve(stack, action, user)
         waits = "select from pg_locks where relation = 'tool_counts'::regclass and not granted"
-        poll(lambda: stack.rows(waits), 20, "the call waits")
+        poll(lambda: stack.rows(waits), what="the call waits")
         kill(stack)
     assert (lines(stack), state(stack, action)[0]) == ([], "executing")
     begin()
@@ -173,7 +183,7 @@ def test_killed_within_the_execution(
     """Repeated only by a tool that says it may be; a tool that is gone leaves a doubt, too. The user is informed."""
     (action,) = propose(SLOWLY)
     run_id = approve(stack, action, user)
-    poll(lambda: lines(stack) == ["one"], 20)
+    poll(lambda: lines(stack) == ["one"])
     kill(stack)
     (stack.folder / "go").touch()
     begin(toolset)
@@ -191,7 +201,7 @@ def test_killed_before_the_answer(
     models.hold_after("responder", models.calls["responder"])
     run_id = approve(stack, action, user)
     calls = models.calls["responder"]
-    poll(lambda: models.calls["responder"] > calls, 20)
+    poll(lambda: models.calls["responder"] > calls)
     kill(stack)
     assert state(stack, action) == ("done", {"written": "one"})
     models.release("responder")
@@ -224,7 +234,7 @@ def test_a_read_that_was_approved(stack: Stack, user: UUID, begin: Begin, propos
     """It changes nothing, so it is made again after a crash."""
     (action,) = propose(("read_slowly", "{}"), mode="ask")
     run_id = approve(stack, action, user)
-    poll(lambda: lines(stack) == ["read"], 20)
+    poll(lambda: lines(stack) == ["read"])
     kill(stack)
     (stack.folder / "go").touch()
     begin()
@@ -337,7 +347,7 @@ def test_cancelled_before_it_was_executed(stack: Stack, user: UUID, begin: Begin
     assert finish(stack, run_id)["error_code"] == "cancelled"
     assert (lines(stack), state(stack, action)) == ([], ("failed", None))
     assert stack.rows("select maas_retry_run(%s) as verdict", run_id)[0]["verdict"] == "retrying"
-    poll(lambda: state(stack, action)[0] == "done", 20)
+    poll(lambda: state(stack, action)[0] == "done")
     assert finish(stack, run_id)["status"] == "COMPLETED"
     assert lines(stack) == ["one"]
 

@@ -34,7 +34,7 @@ def test_a_task_that_fails_stops_nobody(stack: Stack, user: UUID) -> None:
     )
     stack.wait_archived(run["id"])
     for task, cause in (("count_terms", "UndefinedTableError"), ("compactor", "UndefinedFunctionError")):
-        first, second = poll(lambda task=task: len(failures(task)) > 1 and failures(task)[:2], 10)  # type: ignore[misc]
+        first, second = poll(lambda task=task: len(failures(task)) > 1 and failures(task)[:2])  # type: ignore[misc]
         assert cause in first["cause"] and "Traceback" in first["exception"]
         assert 0.5 <= first["again_in"] <= 1 <= second["again_in"] <= 2
     counted = """select coalesce(sum(events), 0)::int as n from engine_metrics
@@ -45,9 +45,7 @@ def test_a_task_that_fails_stops_nobody(stack: Stack, user: UUID) -> None:
     # what is mended goes on by itself
     stack.rows("alter table counted_users_away rename to counted_users")
     stack.rows("update engine_settings set value = '-infinity' where key = 'terms_counted_until'")
-    poll(
-        lambda: stack.rows("select from engine_settings where key = 'terms_counted_until' and value <> '-infinity'"), 15
-    )
+    poll(lambda: stack.rows("select from engine_settings where key = 'terms_counted_until' and value <> '-infinity'"))
 
 
 async def test_a_task_whose_own_work_was_cancelled_is_started_again() -> None:

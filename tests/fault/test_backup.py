@@ -48,7 +48,7 @@ def test_a_restored_database_goes_on_where_the_backup_was(
     models.hold("responder")
     asked = [stack.ask(user, "What is the greyhound called?") for user in users]
     waiting = stack.ask(users[0], "And how old is it?")
-    poll(lambda: models.calls["responder"] == 6, 20)
+    poll(lambda: models.calls["responder"] == 6)
 
     file = tmp_path / "maas.dump"
     kept = maas(stack, "backup", str(file))

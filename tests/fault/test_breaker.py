@@ -85,10 +85,41 @@ def test_a_hiccup_fails_nobody(stack: Stack, models: ModelServer, user: UUID) ->
     models.statuses["responder"] = 500
     start(stack, models, MAAS_MODEL="openai:responder", MAAS_ANALYZER_MODEL="", MAAS_RETRY_DELAY="0.3")
     run_id = stack.ask(user, "Are you there?")
-    poll(lambda: [r["messages"][-1]["content"] for r in models.requests].count("Are you there?") >= 3, 20)
+    poll(lambda: [r["messages"][-1]["content"] for r in models.requests].count("Are you there?") >= 3)
     del models.statuses["responder"]
     state = stack.answer(run_id)
     assert (state["status"], state["final_answer"]) == ("COMPLETED", "A model answered.")
     assert degraded(stack, [run_id]) == [["Analyzer"]]
     (call,) = stack.rows("select attempts from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
     assert call["attempts"] >= 3
+
+
+def test_what_a_model_may_be_asked_is_shared_by_all_processes(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """A pause that its provider demands, and the calls of a minute: who has to wait longer is put off, not failed."""
+
+    def put_off(run_id: UUID) -> bool:
+        query = "select from pipeline_runs where id = %s and not_before > now() + interval '20 s'"
+        return bool(stack.rows(query, run_id))
+
+    def let_go(run_id: UUID, column: str) -> dict[str, object]:
+        stack.rows(f"update model_limits set {column} = '-infinity'")
+        stack.rows("update engine_settings set value = value::bigint + 1 where key = 'assistants_version'")
+        stack.rows("update pipeline_runs set not_before = now() where id = %s", run_id)
+        return dict(stack.answer(run_id))
+
+    models.statuses["responder"], models.retry_after["responder"] = 429, "60"
+    stack.start_server()
+    settings = models.settings() | {"MAAS_MODELS": '[{"role": "responder", "requests_per_minute": 1}]'}
+    refused = stack.start_orchestrator(**settings)
+    assert stack.answer(stack.ask(user, "Are you there?"))["error_code"] == "rate_limited"
+    stack.stop(refused)
+    del models.statuses["responder"]
+    for _ in range(2):
+        stack.start_orchestrator(**settings)
+    for asked, column in ((2, "blocked_until"), (3, "requests_until")):
+        run_id = stack.ask(uuid4(), "Who is next?")
+        poll(lambda run_id=run_id: put_off(run_id))  # type: ignore[misc]
+        stack.rows("update model_limits set requests_until = '-infinity' where blocked_until > now()")
+        assert models.calls["responder"] == asked - 1
+        assert let_go(run_id, column)["status"] == "COMPLETED"
+        assert models.calls["responder"] == asked

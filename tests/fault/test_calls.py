@@ -31,7 +31,7 @@ def test_a_pinned_round_is_not_asked_again(stack: Stack, models: ModelServer, us
             )[0]["id"]
         )
     )
-    poll(lambda: models.calls["analyzer"] == 2, 20)
+    poll(lambda: models.calls["analyzer"] == 2)
     (pinned,) = calls_of(stack, run_id, "analyzer")
     assert (pinned["round"], pinned["attempt"], pinned["reply"]) == (0, 1, "I would rather not.")
     stack.stop(first, signal.SIGKILL)
@@ -54,7 +54,7 @@ def test_stages_that_are_done_are_not_asked_again(stack: Stack, models: ModelSer
         if run_id is None:
             query = "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id"
             run_id = UUID(str(stack.rows(query, user)[0]["id"]))
-        poll(lambda role=role: models.calls[role] == 1, 20)  # type: ignore[misc]
+        poll(lambda role=role: models.calls[role] == 1)  # type: ignore[misc]
         assert [models.calls[done] for done in roles[:number]] == [2] * number  # once killed, once made
         following = roles[number + 1] if number + 1 < len(roles) else None
         if following:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
 from tests.agency import ADVISER, CHOOSING, SELLER, Agency
-from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import Stack
 
 BOTH = json.dumps({"agents": ["adverts", "clients"]})
-
-
-@pytest.fixture
-def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
-    return Agency(stack, models, user)
 
 
 def test_keywords_ask_no_model(agency: Agency) -> None:
@@ -125,7 +118,7 @@ def test_killed_while_two_work(agency: Agency) -> None:
     agency.open("classifier", [ADVISER | {"toolset": ["write_line"]}, SELLER])
     run_id = agency.ask("How are we doing?")
     pinned = "select from llm_calls where run_id = %s and role_name = 'Adviser'"
-    poll(lambda: len(agency.stack.rows(pinned, run_id)) == 2 and agency.models.calls["Seller"] == 1, 20)
+    poll(lambda: len(agency.stack.rows(pinned, run_id)) == 2 and agency.models.calls["Seller"] == 1)
     agency.kill()
     agency.models.release("Seller")
     agency.start()
@@ -143,12 +136,12 @@ def test_killed_after_the_later_number_was_pinned(agency: Agency) -> None:
     agency.models.hold("Adviser")
     agency.open("classifier", [ADVISER, SELLER])
     run_id = agency.ask("How are we doing?")
-    poll(lambda: len(agency.rounds(run_id)) == 2, 20, "the Seller's reply is pinned")
+    poll(lambda: len(agency.rounds(run_id)) == 2, what="the Seller's reply is pinned")
     agency.kill()
     agency.models.hold("responder")
     agency.models.release("Adviser")
     agency.start()
-    poll(lambda: len(agency.rounds(run_id)) == 3, 20, "the Adviser's is, too")
+    poll(lambda: len(agency.rounds(run_id)) == 3, what="the Adviser's is, too")
     agency.kill()
     agency.models.release("responder")
     agency.start()

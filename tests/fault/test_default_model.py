@@ -53,7 +53,7 @@ def test_each_process_says_once_what_is_lacking_and_works(lacking: tuple[Default
     stack = programs.stack
     for call in ("server:main", "main:main"):
         programs.launch(call)
-    poll(lambda: stack.is_ready() and stack.rows("select from engines"), 20, "both are there")
+    poll(lambda: stack.is_ready() and stack.rows("select from engines"), what="both are there")
     stack.wait_archived(stack.ask(user, "My cat is called Rex."))
     assert "Rex" in str(stack.answer(stack.ask(user, "What is my cat called?"))["final_answer"])
     assert programs.events("vectors_unavailable") == [hint, hint]

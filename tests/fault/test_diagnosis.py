@@ -111,7 +111,7 @@ def test_arguments_and_results_are_kept(shop: Shop) -> None:
     assert "Ann" in page and "1234567890" in page
     for text in (json.dumps(trace["tools"]), page):
         assert PHONE not in text and SECRET not in text
-    shop.stack.rows("select maas_erase(%s)", shop._user)
+    shop.stack.rows("select maas_erase(%s)", shop.user)
     assert shop.executions(run_id) == []
 
 
@@ -125,7 +125,7 @@ def test_tool_rounds_are_messages(shop: Shop) -> None:
     shop.open("single", [], toolset=["clients"])
     conversation = uuid4()
     run_id = shop.ask("Who is there?", conversation)
-    poll(lambda: shop.models.calls["responder"] == 3, 20, "the last round is asked for")
+    poll(lambda: shop.models.calls["responder"] == 3, what="the last round is asked for")
     shop.kill()
     assert [row["role"] for row in shop.messages(conversation)] == ["user"]
     shop.models.release("responder")
@@ -163,9 +163,9 @@ def test_tool_rounds_are_messages(shop: Shop) -> None:
     shop.answer(again)
     draft = shop.stack.rows("select draft_context from pipeline_runs where id = %s", again)[0]["draft_context"]
     assert "A model answered." in draft and "no_such_tool" not in draft and "1234567890" not in draft
-    exported = maas(shop.stack, "export", str(shop._user)).stdout
+    exported = maas(shop.stack, "export", str(shop.user)).stdout
     assert "no_such_tool" not in exported and "A model answered." in exported
-    assert "no_such_tool" in maas(shop.stack, "export", str(shop._user), "--tool-calls").stdout
+    assert "no_such_tool" in maas(shop.stack, "export", str(shop.user), "--tool-calls").stdout
     cleared = shop.stack.client.post(f"/v1/conversations/{conversation}/clear").json()
     assert cleared == {"messages": 4} and shop.messages(conversation) == []
 
@@ -188,7 +188,7 @@ def test_an_answer_names_what_was_done(shop: Shop) -> None:
     shop.stack.start_server()
     action = shop.stack.client.get(f"/v1/actions/{proposed['id']}").json()
     assert (action["assistant"], action["agent"]) == ("desk", "clients")
-    decided = shop.stack.client.post(f"/v1/actions/{proposed['id']}/approve", json={"user_id": str(shop._user)}).json()
+    decided = shop.stack.client.post(f"/v1/actions/{proposed['id']}/approve", json={"user_id": str(shop.user)}).json()
     shop.answer(UUID(decided["action_run_id"]))
     result = shop.stack.client.get(f"/v1/actions/{proposed['id']}").json()["result"]
     assert result["_meta"] == result["_meta"] | {"tool": "drop_lead", "domain": "clients", "via": "mcp"}

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
 from tests.agency import SELLER, Agency
-from tests.model_server import ModelServer
-from tests.stack import Stack
 
 ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "toolset": ["adverts"], "handoffs": ["clients"]}
 SALES = {name: value for name, value in SELLER.items() if name != "keywords"}
 ROUTE = {"tool": "speak", "field": "said", "equals": True, "agent": "clients"}
 
 
-@pytest.fixture
-def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
-    return Agency(stack, models, user)
-
-
 def calls(agency: Agency) -> int:
-    return len(agency.stack.rows("select from tool_executions where tool = 'speak' and status = 'done'"))
+    query = (
+        "select from tool_executions e join pipeline_runs r on r.id = e.run_id "
+        "where r.user_id = %s and e.tool = 'speak' and e.status = 'done'"
+    )
+    return len(agency.stack.rows(query, agency.user))
 
 
 def are_given(agency: Agency) -> list[bool]:

@@ -21,6 +21,16 @@ Clerk = Callable[..., None]
 
 
 @pytest.fixture
+def stack(emptied_stack: Stack) -> Stack:
+    return emptied_stack
+
+
+@pytest.fixture
+def models(lasting_models: ModelServer) -> ModelServer:
+    return lasting_models
+
+
+@pytest.fixture
 def clerk(stack: Stack, models: ModelServer) -> Clerk:
     """Start everything around an assistant with tools; again after a kill."""
 
@@ -30,7 +40,7 @@ def clerk(stack: Stack, models: ModelServer) -> Clerk:
             "on conflict do nothing",
             json.dumps({"toolset": ["box"]} | definition),
         )
-        stack.start_orchestrator(**settings(stack, models))
+        stack.keep_orchestrator(**settings(stack, models))
 
     return start
 
@@ -110,7 +120,7 @@ def test_killed_before_its_first_reply(stack: Stack, models: ModelServer, user: 
     models.hold("responder")
     clerk()
     run_id = ask(stack, user)
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     kill(stack)
     models.release("responder")
     clerk()
@@ -126,7 +136,7 @@ def test_killed_between_reply_and_call(stack: Stack, models: ModelServer, user: 
         clerk()
         run_id = ask(stack, user)
         waits = "select from pg_locks where relation = 'tool_executions'::regclass and not granted"
-        poll(lambda: stack.rows(waits), 20, "the call waits")
+        poll(lambda: stack.rows(waits), what="the call waits")
         kill(stack)
         # Without its client it would still begin the write.
         stack.rows(waits.replace("select", "select pg_terminate_backend(pid)"))
@@ -141,7 +151,7 @@ def test_killed_within_a_write(stack: Stack, models: ModelServer, user: UUID, cl
     models.rounds["responder"] = [[("write_slowly", '{"text": "one"}')], [("write_slowly", '{"text": "one"}')]]
     clerk()
     run_id = ask(stack, user)
-    poll(lambda: lines(stack) == ["one"], 20)
+    poll(lambda: lines(stack) == ["one"])
     kill(stack)
     (stack.folder / "go").touch()
     clerk()
@@ -155,7 +165,7 @@ def test_killed_within_a_read(stack: Stack, models: ModelServer, user: UUID, cle
     models.rounds["responder"] = [[WRITE, ("read_slowly", "{}")]]
     clerk()
     run_id = ask(stack, user)
-    poll(lambda: lines(stack) == ["one", "read"], 20)
+    poll(lambda: lines(stack) == ["one", "read"])
     kill(stack)
     (stack.folder / "go").touch()
     clerk()
@@ -169,7 +179,7 @@ def test_killed_before_its_second_reply(stack: Stack, models: ModelServer, user:
     models.hold_after("responder", 1)
     clerk()
     run_id = ask(stack, user)
-    poll(lambda: models.calls["responder"] == 2, 20)
+    poll(lambda: models.calls["responder"] == 2)
     kill(stack)
     models.release("responder")
     clerk()
@@ -185,7 +195,7 @@ def test_every_round_but_the_last_is_asked_once(stack: Stack, models: ModelServe
     models.hold_after("responder", 2)
     clerk()
     run_id = ask(stack, user)
-    poll(lambda: models.calls["responder"] == 3, 20)
+    poll(lambda: models.calls["responder"] == 3)
     kill(stack)
     models.release("responder")
     clerk()
@@ -298,5 +308,6 @@ def test_a_replay_lets_no_tool_act(stack: Stack, models: ModelServer, user: UUID
     done = maas(
         stack, "replay", str(run_id), "--stage", "final_responder", PYTHONPATH=str(ROOT), **settings(stack, models)
     )
-    assert "clerk has tools, and in a replay none may act" in " ".join((done.stdout + done.stderr).split())
+    printed = " ".join((done.stdout + done.stderr).split())
+    assert "clerk has tools, which must not act in a replay: it cannot be replayed" in printed
     assert (done.returncode, lines(stack), models.calls["responder"]) == (1, ["one"], 2)

@@ -114,12 +114,12 @@ def test_a_model_that_answers_after_the_erasing(stack: Stack, models: ModelServe
     for user in (*users, other):
         stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s)", user, f"Where is {MARK}?")
     held = "select from pipeline_runs where status = %s and queue_state = 1"
-    poll(lambda: len(stack.rows(held, HELD[role])) == 6 and models.calls[role] == 6, 20, "all are at the model")
+    poll(lambda: len(stack.rows(held, HELD[role])) == 6 and models.calls[role] == 6, what="all are at the model")
     for user in users:
         erase(stack, user)
     back = stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, 'Back.') returning id", users[0])
     models.release(role)
-    poll(lambda: stack.rows("select from pipeline_runs where queue_state < 2") == [], 20, "the others are answered")
+    poll(lambda: stack.rows("select from pipeline_runs where queue_state < 2") == [], what="the others are answered")
     assert stack.log().count('"run_lost"') == (5 if role != "archivist" else 0)
     states = stack.rows("select user_id, status, archive_status from pipeline_runs order by created_at")
     assert [tuple(row.values()) for row in states] == [
@@ -139,7 +139,7 @@ def test_erasing_over_http_ends_what_is_being_answered(stack: Stack, models: Mod
     stack.start_server()
     stack.start_orchestrator(**models.settings())
     run_id = stack.ask(user, f"Where is {MARK}?")
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     receipt = stack.client.delete(f"/v1/users/{user}").json()["erased"]
     assert receipt["pipeline_runs"] == 1
     assert '"cancelled"' in stack.log()
@@ -155,7 +155,7 @@ def test_an_orchestrator_finishes_the_erasing_of_a_process_that_died(stack: Stac
     assert stack.rows("select from pipeline_runs where user_id = %s", user)
     stack.rows("update erasures set touched_at = now() - interval '2 minutes'")
     stack.start_orchestrator()
-    poll(lambda: stack.rows("select from erasures") == [], 20, "the orchestrator goes on")
+    poll(lambda: stack.rows("select from erasures") == [], what="the orchestrator goes on")
     (receipt,) = stack.rows("select details from audit where action = 'erase' and user_id = %s", user)
     assert (receipt["details"]["pipeline_runs"], receipt["details"]["raw_logs"]) == (3000, 6000)
     for table in ("pipeline_runs", "raw_logs", "lsm_storage"):

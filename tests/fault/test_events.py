@@ -27,7 +27,7 @@ async def test_stop(stack: Stack, models: ModelServer, user: UUID, role: str, st
         with followed(stack, run_id) as events:
             while next(events).data["status"] != status:
                 pass
-            poll(lambda: models.calls[role] == 1, 20)
+            poll(lambda: models.calls[role] == 1)
             said = ["Once upon ", "a time"] if role == "responder" else []
             for delta in said:
                 await log.add(run_id, 1, EventType.TEXT, {"delta": delta})

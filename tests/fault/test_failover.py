@@ -84,9 +84,9 @@ def test_a_request_that_nobody_confirmed_is_sent_again_once(pair: Pair, tmp_path
 
 def test_a_standby_answers_what_is_read(pair: Pair, tmp_path: Path, user: UUID) -> None:
     with Stack(pair.dsn("standby"), tmp_path) as stack:
-        poll(lambda: stack.rows("select 1 from pg_tables where tablename = 'schema_files'"), 20)
+        poll(lambda: stack.rows("select 1 from pg_tables where tablename = 'schema_files'"))
         stack.launch("server.py")
-        poll(lambda: _is_alive(stack), 20, "the server answers")
+        poll(lambda: _is_alive(stack), what="the server answers")
         question = {"user_id": str(user), "query": "Where is the key?"}
         refused = [stack.client.get("/readyz"), stack.client.post("/v1/runs", json=question)]
         for reply in refused:

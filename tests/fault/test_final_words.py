@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 import pytest
 
 from maas.tools.calls import MAX_FINAL_CHARS, ToolAnswer
 from tests.agency import ADVISER, CHOOSING, FINAL, SELLER, Agency
-from tests.model_server import ModelServer
-from tests.stack import Stack
 
 SPEAK = ("speak", "{}")
 BY_META = ("executeTools", json.dumps({"tools": [{"name": "speak"}], "user_question": "?"}))
@@ -31,31 +28,28 @@ DOMAIN = {"name": "adverts", "role_prompt": "Adviser", "about": "campaigns"}
     ],
 )
 def test_the_words_of_a_tool_are_the_answer(
-    stack: Stack,
-    models: ModelServer,
-    user: UUID,
+    agency: Agency,
     routing: str,
     agents: Sequence[dict[str, Any]],
     speaker: str,
     call: tuple[str, str],
 ) -> None:
-    agency = Agency(stack, models, user)
-    models.rounds[speaker] = [[call], [call]]
+    agency.models.rounds[speaker] = [[call], [call]]
     definition: dict[str, Any] = {} if any("toolset" in one for one in agents) else {"toolset": ["adverts"]}
     agency.open(routing, agents, **definition)
     run_id = agency.ask("Tell me about the budget")
     assert agency.answer(run_id) == FINAL
     assert len(agency.rounds(run_id)) == 1
     assert "".join(one["delta"] for one in agency.events(run_id, "text")) in (FINAL, "")
-    (message,) = stack.rows("select content from raw_logs where run_id = %s and message_type <> 'user_query'", run_id)
+    query = "select content from raw_logs where run_id = %s and message_type <> 'user_query'"
+    (message,) = agency.stack.rows(query, run_id)
     assert message["content"] == FINAL
 
 
-def test_one_of_several_agents_has_such_words(stack: Stack, models: ModelServer, user: UUID) -> None:
+def test_one_of_several_agents_has_such_words(agency: Agency) -> None:
     """There is nothing to make one answer of."""
-    agency = Agency(stack, models, user)
-    models.replies[CHOOSING] = json.dumps({"agents": ["adverts", "clients"]})
-    models.rounds["Adviser"] = [[SPEAK]]
+    agency.models.replies[CHOOSING] = json.dumps({"agents": ["adverts", "clients"]})
+    agency.models.rounds["Adviser"] = [[SPEAK]]
     agency.open("classifier", [ADVISER | {"toolset": ["adverts"]}, SELLER | {"toolset": ["clients"]}])
     run_id = agency.ask("How are we doing?")
     assert agency.answer(run_id) == FINAL

@@ -6,12 +6,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
-import pytest
 
 from tests.agency import ADVISER, SELLER, Agency
-from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import Stack
 
 FIELDS = ("name", "role_prompt", "about")
 ROUTER = {"name": "router", "role_prompt": "Router", "about": "who is asked first", "handoffs": ["adverts", "clients"]}
@@ -19,11 +16,6 @@ ADS = {name: ADVISER[name] for name in FIELDS} | {"handoffs": ["router"], "tools
 CRM = {name: SELLER[name] for name in FIELDS} | {"handoffs": ["router"]}
 AGENTS: list[dict[str, Any]] = [ROUTER, ADS, CRM]
 TO_ADS = [("write_line", '{"text": "one"}'), ("transfer_to_adverts", "")]
-
-
-@pytest.fixture
-def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
-    return Agency(stack, models, user)
 
 
 def holder(agency: Agency, conversation: UUID) -> str | None:
@@ -96,7 +88,7 @@ def test_a_crash_leaves_the_dialogue_where_it_was(agency: Agency) -> None:
     agency.open("handoff", AGENTS)
     conversation = uuid4()
     run_id = agency.ask("My campaign is slow.", conversation)
-    poll(lambda: agency.models.calls["Adviser"] == 1, 20)
+    poll(lambda: agency.models.calls["Adviser"] == 1)
     agency.kill()
     assert holder(agency, conversation) is None
     agency.models.release("Adviser")

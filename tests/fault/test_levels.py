@@ -58,7 +58,7 @@ def test_kill_between_reading_and_committing(stack: Stack, models: ModelServer, 
         models.hold("archivist")
         before = models.calls["archivist"]
         process = stack.start_orchestrator(**settings(models))
-        poll(lambda before=before: models.calls["archivist"] > before, 20)  # type: ignore[misc]
+        poll(lambda before=before: models.calls["archivist"] > before)  # type: ignore[misc]
         stack.stop(process, signal.SIGKILL)
         models.release("archivist")
         for user in users:
@@ -84,7 +84,7 @@ def test_nobody_waits_for_it(stack: Stack, models: ModelServer, connection: Conn
     models.release("archivist", keeping="heron")
     stack.start_server()
     stack.start_orchestrator(**settings(models, MAAS_POOL_SIZE="2"))
-    poll(lambda: models.calls["archivist"] == 1, 20)
+    poll(lambda: models.calls["archivist"] == 1)
     run_id = stack.ask(user, "What is a quark?")
     stack.wait_archived(run_id)
     assert stack.rows("select from compactions") == []
@@ -104,7 +104,7 @@ def test_the_model_is_shown_records_and_its_word_counts(
         {"summary": "".join(f"Gustav, a heron,\neats fish {n}. " for n in range(100))}
     )
     stack.start_orchestrator(**settings(models))
-    poll(lambda: levels_of(connection, user) == {1: 1}, 20)
+    poll(lambda: levels_of(connection, user) == {1: 1})
     prompt, repair = models.prompts("archivist")
     assert "too long by 407 words: shorten it, to 60 words in all" in repair
     assert prompt.startswith("Anew: ") and "A bird was named." in prompt
@@ -131,7 +131,7 @@ def test_the_model_is_shown_records_and_its_word_counts(
         "left_out": [],
     }
     assert stack.rows("select from llm_calls") == []
-    poll(lambda: stack.rows("select from token_usage where user_id = %s and tokens = 36", user), 10, "it is counted")
+    poll(lambda: stack.rows("select from token_usage where user_id = %s and tokens = 36", user), what="it is counted")
 
 
 def test_a_user_who_has_spent_the_day_gets_summaries_by_rule(
@@ -140,7 +140,7 @@ def test_a_user_who_has_spent_the_day_gets_summaries_by_rule(
     remember(connection, user, [(at(days_ago(5)), SECRET), (at(days_ago(5), 12), "It eats 12 frogs a day.")])
     connection.execute("insert into token_usage values (%s, maas_day(now()), 60, 0)", (user,))
     stack.start_orchestrator(**settings(models), MAAS_USER_DAILY_TOKENS="60")
-    poll(lambda: levels_of(connection, user) == {1: 1}, 20)
+    poll(lambda: levels_of(connection, user) == {1: 1})
     (record,) = open_records(connection, user)
     assert record["is_degraded"] and models.calls["archivist"] == 0
 
@@ -157,7 +157,7 @@ def test_without_a_usable_reply_the_rules_merge(
     if fault == "silent":
         models.hold("archivist")
     stack.start_orchestrator(**settings(models, MAAS_ARCHIVIST_TIMEOUT="1"))
-    poll(lambda: levels_of(connection, user) == {1: 1}, 20)
+    poll(lambda: levels_of(connection, user) == {1: 1})
     (record,) = open_records(connection, user)
     assert record["is_degraded"] and record["summary"] == f"{SECRET} It eats 12 frogs a day."
     assert_each_log_stands_once(connection, user)

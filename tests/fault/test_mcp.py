@@ -53,7 +53,7 @@ def faulty(stack: Stack, **fields: object) -> dict[str, Any]:
 
 
 def wait_tools(stack: Stack, name: str) -> None:
-    poll(lambda: stack.rows("select from tools where name = %s", name), 20, f"{name} is in its table")
+    poll(lambda: stack.rows("select from tools where name = %s", name), what=f"{name} is in its table")
 
 
 def last(models: ModelServer) -> dict[str, Any]:
@@ -82,10 +82,10 @@ def test_a_server_killed_between_turns(stack: Stack, models: ModelServer, user: 
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED" and last(models)["success"]
     (server,) = children(pid, "mcp-server-time")
     os.kill(server, signal.SIGKILL)
-    poll(lambda: not children(pid, "mcp-server-time"), 10, "it is gone")
+    poll(lambda: not children(pid, "mcp-server-time"), what="it is gone")
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
     assert last(models)["error_code"] == "failed" and "the server time" in last(models)["message"]
-    poll(lambda: stack.log().count('"mcp_server_connected"') == 2, 20, "it is back")
+    poll(lambda: stack.log().count('"mcp_server_connected"') == 2, what="it is back")
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED" and last(models)["success"]
 
 
@@ -147,7 +147,7 @@ def test_servers_end_with_their_orchestrator(
     assert len(servers) == 2
     (process,) = stack._processes
     stack.stop(process, how)
-    poll(lambda: not any(alive(server) for server in servers), 10, "they have ended")
+    poll(lambda: not any(alive(server) for server in servers), what="they have ended")
 
 
 def alive(pid: int) -> bool:
@@ -164,10 +164,10 @@ def test_a_quarantined_run_has_the_tools_too(stack: Stack, models: ModelServer, 
     models.hold("responder")
     clerk(["time"], time=TIME)
     run_id = ask(stack, user)
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     kill(stack)
     clerk(["time"], time=TIME)
-    poll(lambda: models.calls["responder"] == 2, 20)
+    poll(lambda: models.calls["responder"] == 2)
     kill(stack)
     models.release("responder")
     clerk(["time"], time=TIME)
@@ -179,7 +179,7 @@ def test_a_quarantined_run_has_the_tools_too(stack: Stack, models: ModelServer, 
 def test_a_wrong_setting_is_named_at_start(stack: Stack) -> None:
     servers = {"mcpServers": {"a": {"url": "http://127.0.0.1/${NOT_SET}"}}}
     process = stack.launch("main.py", MAAS_MCP_SERVERS=json.dumps(servers))
-    poll(lambda: process.poll() is not None, 20, "it ends")
+    poll(lambda: process.poll() is not None, what="it ends")
     assert process.returncode == 1
     words = " ".join(stack.last_words(process).split())
     assert "server 'a': url needs NOT_SET" in words and "Traceback" not in words

@@ -55,7 +55,7 @@ def start(stack: Stack, models: ModelServer, **servers: dict[str, Any]) -> dict[
     named = {"MAAS_MCP_SERVERS": json.dumps({"mcpServers": servers}), "MAAS_LOG_LEVEL": "debug"}
     settings = {**models.settings(), **named}
     stack.start_orchestrator(**settings)
-    poll(lambda: stack.rows("select from tools where name = 'read_account'"), 20, "the tools are listed")
+    poll(lambda: stack.rows("select from tools where name = 'read_account'"), what="the tools are listed")
     return settings
 
 
@@ -115,7 +115,7 @@ def test_an_approved_call_is_made_as_its_user(
 def test_a_clash_of_names_is_one_line_at_start(stack: Stack, mail: dict[str, Any]) -> None:
     servers = {"mcpServers": {"mail": mail, "post": mail}}
     process = stack.launch("main.py", MAAS_MCP_SERVERS=json.dumps(servers))
-    poll(lambda: process.poll() is not None, 20, "it ends")
+    poll(lambda: process.poll() is not None, what="it ends")
     text = " ".join(stack.last_words(process).split())
     assert process.returncode == 1 and "Traceback" not in text
     assert "is also the name of a tool of the server mail; rename it in `names`" in text

@@ -46,7 +46,7 @@ def test_a_complete_memory_is_ok(stack: Stack, embedder: EmbeddingServer, user: 
     stack.start_server(**embedder.settings())
     stack.start_orchestrator(**embedder.settings())
     assert health(stack, tell(stack, user)) == ("ok", [])
-    poll(lambda: len(stack.rows("select from embeddings")) == 2, 15)
+    poll(lambda: len(stack.rows("select from embeddings")) == 2)
     assert health(stack, stack.ask(user, QUESTION)) == ("ok", [])
 
 
@@ -81,7 +81,7 @@ def test_vectors_that_are_not_read_in_time_are_missed(stack: Stack, embedder: Em
     stack.start_server(**embedder.settings())
     stack.start_orchestrator(**embedder.settings())
     tell(stack, user)
-    poll(lambda: len(stack.rows("select from embeddings")) == 2, 15)
+    poll(lambda: len(stack.rows("select from embeddings")) == 2)
     with psycopg.connect(stack.dsn) as other:
         other.execute("lock embeddings in access exclusive mode")
         run_id = stack.ask(user, QUESTION)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
 from maas.tools.waiting_actions import MARK
 from tests import sse
 from tests.agency import ADVISER, SELLER, Agency
-from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import Stack
 
 AGENTS = [{name: one[name] for name in ("name", "role_prompt", "about")} for one in (ADVISER, SELLER)]
 META = ["getAvailableDomains", "getDomainTools", "executeTools", "executeTool"]
@@ -29,11 +27,6 @@ def tool_results(agency: Agency) -> list[dict[str, Any]]:
     last = agency.models.said_to("responder")
     last = [one for one in last if one.get("tools")]
     return [json.loads(turn["content"]) for turn in last[-1]["messages"] if turn["role"] == "tool"]
-
-
-@pytest.fixture
-def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
-    return Agency(stack, models, user)
 
 
 def test_domains_answer_side_by_side(agency: Agency) -> None:
@@ -61,7 +54,7 @@ def test_domains_answer_side_by_side(agency: Agency) -> None:
     assert sorted(started) == ["executeTools", "getAvailableDomains", "get_leads", "get_spend"]
     assert len(agency.events(run_id, "tool_result")) == 4
     (row,) = agency.stack.rows("select last_agent, last_domain from chat_conversations where id = %s", conversation)
-    assert (row["last_agent"], row["last_domain"]) == (None, "mixed")
+    assert (row["last_agent"], row["last_domain"]) == ("mixed", "mixed")
 
 
 def test_the_only_domain_is_the_answer(agency: Agency) -> None:
@@ -69,8 +62,10 @@ def test_the_only_domain_is_the_answer(agency: Agency) -> None:
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")], [execute("no_such_tool")]]
     agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
-    run_id = agency.ask("How are we?")
+    run_id = agency.ask("How are we?", conversation := uuid4())
     assert agency.answer(run_id) == "Sales say three."
+    (row,) = agency.stack.rows("select last_agent, last_domain from chat_conversations where id = %s", conversation)
+    assert (row["last_agent"], row["last_domain"]) == ("clients", "clients")
     assert agency.models.calls["responder"] == 4
     assert "A model answered." not in "".join(one["delta"] for one in agency.events(run_id, "text"))
 
@@ -126,7 +121,7 @@ def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
     assert "closed to this request" in opened["message"]
     codes = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
     assert codes["pause_campaign"] == "unknown_tool"
-    assert agency.stack.rows("select from chat_pending_actions") == []
+    assert agency.stack.rows("select from chat_pending_actions where user_id = %s", agency.user) == []
 
 
 def test_killed_while_two_domains_speak(agency: Agency) -> None:
@@ -135,7 +130,7 @@ def test_killed_while_two_domains_speak(agency: Agency) -> None:
     agency.models.hold("Adviser")
     agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     run_id = agency.ask("How are we?")
-    poll(lambda: len(agency.rounds(run_id)) == 2 and agency.models.calls["Adviser"] == 1, 20, "one domain is pinned")
+    poll(lambda: len(agency.rounds(run_id)) == 2 and agency.models.calls["Adviser"] == 1, what="one domain is pinned")
     agency.kill()
     agency.models.release("Adviser")
     agency.start()
@@ -194,7 +189,8 @@ def test_a_call_that_is_written_is_made_and_never_shown(agency: Agency) -> None:
     run_id = agency.ask("Pause the campaign.")
     answer = agency.answer(run_id)
     assert answer.startswith("I have asked for it.") and MARK in answer
-    (action,) = agency.stack.rows("select tool_name, tool_args, status from chat_pending_actions")
+    actions = "select tool_name, tool_args, status from chat_pending_actions where user_id = %s"
+    (action,) = agency.stack.rows(actions, agency.user)
     assert (action["tool_name"], action["tool_args"], action["status"]) == (
         "pause_campaign",
         {"text": "spring"},

@@ -17,8 +17,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from maas.cli.up import prepare_database
 from maas.plugins import sql_folders
 from shared.errors import MaasError
-from shared.migrate import LOCK_KEY, fingerprint, migrate, pending, search_path_advice
+from shared.migrate import migrate, pending, search_path_advice
 from shared.postgres import EmbeddedPostgres
+from shared.schema_connection import LOCK_KEY
+from shared.schema_files import fingerprint
 from tests.conftest import SQL_FOLDER
 from tests.fault.holder import ROOT
 from tests.logins import login

@@ -227,7 +227,7 @@ def test_unreachable_responder_fails_and_the_user_goes_on(
     assert state["error_message"] == f"final_responder: {MODEL_ERROR_MESSAGES['provider_error']}"
     assert models.calls["responder"] == 4
     waiting = stack.ask(user, "And now?")
-    poll(lambda: row(stack, waiting)["not_before"] is not None, 20)
+    poll(lambda: row(stack, waiting)["not_before"] is not None)
     assert models.calls["responder"] == 4
     del models.statuses["responder"]
     assert stack.answer(waiting)["final_answer"] == "A model answered."
@@ -238,7 +238,7 @@ def test_a_server_that_is_away_is_waited_for(stack: Stack, start: Start, models:
     port = free_port()
     start(MAAS_RESPONDER_MODEL="openai:responder", OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1", MAAS_MODEL="")
     run_id = stack.ask(user, "Are you there?")
-    poll(lambda: row(stack, run_id)["not_before"] is not None, 20)
+    poll(lambda: row(stack, run_id)["not_before"] is not None)
     assert row(stack, run_id)["status"] == "RESPONDING"
     with HTTPServer(port=port, threaded=True) as server:
         back = ModelServer(server)
@@ -376,4 +376,4 @@ def test_answer_with_forbidden_characters(stack: Stack, models: ModelServer, sta
 
 
 def poll_calls(models: ModelServer, role: str, times: int) -> None:
-    poll(lambda: models.calls[role] >= times, 20)
+    poll(lambda: models.calls[role] >= times)

@@ -30,11 +30,11 @@ def test_cut_network(stack: Stack, models: ModelServer, cable: Cable, user: UUID
     (run,) = stack.rows(
         "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id", user
     )
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     cable.cut()
     stack.start_orchestrator(**settings)
-    poll(lambda: models.calls["responder"] == 2, 20)
-    poll(lambda: "session_lost" in stack.log(), 20)
+    poll(lambda: models.calls["responder"] == 2)
+    poll(lambda: "session_lost" in stack.log())
     models.replies["responder"] = "The second one answered."
     models.release("responder")
     stack.wait_archived(run["id"])
@@ -42,7 +42,7 @@ def test_cut_network(stack: Stack, models: ModelServer, cable: Cable, user: UUID
     assert answer == {"final_answer": "The second one answered."}
     assert models.calls["archivist"] == 1
     cable.mend()
-    poll(lambda: stack.rows("select from v_engines where pid = %s and is_alive", cut_off.pid), 20)
+    poll(lambda: stack.rows("select from v_engines where pid = %s and is_alive", cut_off.pid))
 
 
 def test_a_cut_longer_than_the_lease_is_held_against_no_run(
@@ -55,11 +55,11 @@ def test_a_cut_longer_than_the_lease_is_held_against_no_run(
     (run,) = stack.rows(
         "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id", user
     )
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     cable.cut()
-    poll(lambda: stack.rows("select from engines where lease_until < now()") and "unregister_failed" in stack.log(), 20)
+    poll(lambda: stack.rows("select from engines where lease_until < now()") and "unregister_failed" in stack.log())
     cable.mend()
-    poll(lambda: models.calls["responder"] == 2, 20)
+    poll(lambda: models.calls["responder"] == 2)
     assert stack.rows("select losses, deaths from pipeline_runs where id = %s", run["id"]) == [
         {"losses": 0, "deaths": 0}
     ]
@@ -87,6 +87,6 @@ def test_the_server_answers_soon_when_the_network_is_back(stack: Stack, cable: C
         assert post() == 0  # its batch keeps all that are inserted
         poll(lambda: cable.kept >= 4)
         cable.mend(is_forgotten=True)
-        poll(lambda: post() == 202, 9)  # 5 s on an idle machine
+        poll(lambda: post() == 202)  # 5 s on an idle machine
         assert read() == 200
         assert {one.result(5) for one in hanging} <= {200, 503}

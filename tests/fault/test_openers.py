@@ -25,6 +25,16 @@ def settings(stack: Stack, models: ModelServer) -> dict[str, str]:
 
 
 @pytest.fixture
+def stack(emptied_stack: Stack) -> Stack:
+    return emptied_stack
+
+
+@pytest.fixture
+def models(lasting_models: ModelServer) -> ModelServer:
+    return lasting_models
+
+
+@pytest.fixture
 def shop(stack: Stack, models: ModelServer, user: UUID) -> Shop:
     """Write what the user has connected, and start everything around an assistant with these tools."""
 
@@ -35,7 +45,7 @@ def shop(stack: Stack, models: ModelServer, user: UUID) -> Shop:
             "on conflict do nothing",
             json.dumps({"toolset": ["shop"]} | (definition or {})),
         )
-        stack.start_orchestrator(**settings(stack, models))
+        stack.keep_orchestrator(**settings(stack, models))
 
     return start
 
@@ -225,7 +235,7 @@ def test_a_write_that_was_made_before_a_kill(stack: Stack, models: ModelServer, 
     models.hold_after("responder", 1)
     shop()
     run_id = ask(stack, user)
-    poll(lambda: models.calls["responder"] == 2, 20, "it asks for words")
+    poll(lambda: models.calls["responder"] == 2, what="it asks for words")
     kill(stack)
     models.release("responder")
     shop(connected=False)

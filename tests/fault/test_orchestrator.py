@@ -49,7 +49,7 @@ def test_kill_in_each_stage(stack: Stack, models: ModelServer, user: UUID, role:
     models.hold(role)
     first = stack.start_orchestrator(**models.settings())
     run_id, later = insert(stack, user), insert(stack, user, "And a gluon?")
-    poll(lambda: models.calls[role] == 1, 20)
+    poll(lambda: models.calls[role] == 1)
     assert stack.rows("select status from pipeline_runs where id = %s", run_id)[0]["status"] == STAGE_OF_ROLE[role]
     stack.stop(first, signal.SIGKILL)
     models.release(role)
@@ -69,7 +69,7 @@ def test_sigterm_hands_back(stack: Stack, models: ModelServer, user: UUID) -> No
     models.hold("responder")
     process = stack.start_orchestrator(**models.settings())
     run_id = insert(stack, user)
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     stack.stop(process)
     assert process.returncode == 0
     run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
@@ -85,14 +85,14 @@ def test_silent_process_loses_its_runs_and_cannot_overwrite(stack: Stack, models
     models.hold("responder")
     silent = stack.start_orchestrator(**models.settings(), MAAS_LEASE="2")
     run_id = insert(stack, user)
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     silent.send_signal(signal.SIGSTOP)
     models.replies["responder"] = "The second one answered."
     models.release("responder")
     stack.start_orchestrator(**models.settings())
     stack.wait_archived(run_id)
     silent.send_signal(signal.SIGCONT)
-    poll(lambda: "session_lost" in stack.log(), 20)
+    poll(lambda: "session_lost" in stack.log())
     run = stack.rows("select final_answer from pipeline_runs where id = %s", run_id)[0]
     assert run == {"final_answer": "The second one answered."}
     events = stack.rows("select type, payload->'deaths' as deaths from run_events where run_id = %s", run_id)
@@ -128,14 +128,14 @@ def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
         assert pid is not None
         assert (pid == process.pid) == (number < 2), "a quarantined run has a process of its own"
         if number < 2:
-            poll(lambda: answering() == 4, 20)
+            poll(lambda: answering() == 4)
             stack.stop(process, signal.SIGKILL)
             process = stack.start_orchestrator(**models.settings())
         else:
             models.release("responder", keeping="'content': 'poison'")  # as its question, not as a line of memory
             os.kill(pid, signal.SIGKILL)
-            poll(lambda pid=pid: victim() != pid, 20)  # type: ignore[misc]
-    run = poll(lambda: stack.rows("select * from pipeline_runs where id = %s and queue_state = 2", killer), 20)[0]
+            poll(lambda pid=pid: victim() != pid)  # type: ignore[misc]
+    run = poll(lambda: stack.rows("select * from pipeline_runs where id = %s and queue_state = 2", killer))[0]
     assert (run["status"], run["error_code"]) == ("FAILED", "engine_died")
     assert "RESPONDING" in run["error_message"]
     stack.wait_archived(later, *others, seconds=30)
@@ -170,7 +170,7 @@ def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
     models.hold("responder")
     stack.start_orchestrator(**models.settings(), MAAS_CONCURRENCY="2")
     ids = [insert(stack, uuid4()) for _ in range(5)]
-    poll(lambda: models.calls["responder"] == 2, 20)
+    poll(lambda: models.calls["responder"] == 2)
     assert len(stack.rows("select from pipeline_runs where queue_state = 1")) == 2
     assert models.calls["analyzer"] == 2
     models.release("responder")
@@ -224,7 +224,7 @@ def test_one_stage_in_each_process(stack: Stack, models: ModelServer, user: UUID
         ("final_responder", "COMPLETED", None),
     ):
         process = stack.start_orchestrator(stage, **models.settings())
-        poll(lambda status=status: _lane_and_status(stack, run_id) == (0, status), 20)  # type: ignore[misc]
+        poll(lambda status=status: _lane_and_status(stack, run_id) == (0, status))  # type: ignore[misc]
         stack.stop(process)
         if edited:
             stack.rows(f"update pipeline_runs set {edited} where id = %s", run_id)
@@ -288,7 +288,7 @@ def test_cancel_of_a_run_in_flight(stack: Stack, models: ModelServer, user: UUID
     stack.start_server()
     stack.start_orchestrator(**models.settings())
     run_id, later = stack.ask(user, "Take your time."), stack.ask(user, "Next, please.")
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     assert stack.client.post(f"/v1/runs/{run_id}/cancel").status_code == 202
     state = stack.answer(run_id)
     assert (state["status"], state["error_code"], state["final_answer"]) == ("FAILED", "cancelled", None)
@@ -338,7 +338,7 @@ def test_a_slow_model_holds_up_its_own_assistant_only(stack: Stack, models: Mode
     models.hold("responder")
     stack.start_orchestrator(**models.settings(), MAAS_CONCURRENCY="6")
     slow = [insert(stack, uuid4()) for _ in range(10)]
-    poll(lambda: models.calls["responder"] == 4, 20)
+    poll(lambda: models.calls["responder"] == 4)
     row = stack.rows(
         "insert into pipeline_runs (user_id, user_query, assistant) values (%s, 'And a muon?', 'quick') returning id",
         uuid4(),
@@ -357,11 +357,11 @@ def test_a_run_that_sql_set_to_failed_is_logged_once(stack: Stack, models: Model
     user = uuid4()
     first, second, third = insert(stack, user), insert(stack, user), insert(stack, user)
     stack.start_orchestrator(**models.settings())
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     target, others = (first, (second, third)) if is_in_flight else (second, (first, third))
     fail = "update pipeline_runs set status = 'FAILED', error_code = 'unwanted', error_message = 'off' where id = %s"
     stack.rows(fail, target)
-    poll(lambda: stack.rows("select queue_state from pipeline_runs where id = %s", target)[0]["queue_state"] == 2, 20)
+    poll(lambda: stack.rows("select queue_state from pipeline_runs where id = %s", target)[0]["queue_state"] == 2)
     models.release("responder")
     stack.wait_archived(*others)
     run = stack.rows("select * from pipeline_runs where id = %s", target)[0]

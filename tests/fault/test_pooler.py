@@ -42,7 +42,7 @@ def pool(database: str, reachable_tmp: Path) -> Iterator[Pool]:
         with (folder / "log").open("wb") as log:
             running.append(subprocess.Popen([str(PROGRAM), *user, str(folder / "ini")], stdout=log, stderr=log))
         pooled = parts._replace(netloc=parts.netloc.replace(f":{parts.port}", f":{port}")).geturl()
-        poll(lambda: running[0].poll() is not None or _answers(pooled), 10, "PgBouncer answers")
+        poll(lambda: running[0].poll() is not None or _answers(pooled), what="PgBouncer answers")
         assert running[0].poll() is None, (folder / "log").read_text()
         return pooled
 

@@ -41,7 +41,7 @@ def folder(reachable_tmp: Path, request: pytest.FixtureRequest) -> Iterator[Path
     """A data folder, not made yet, with a space in its path; no process may be left of it."""
     path = reachable_tmp / "with space" / request.node.name
     yield path
-    poll(lambda: not left_of(path), 15, f"processes end that use {path}")
+    poll(lambda: not left_of(path), what=f"processes end that use {path}")
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -84,11 +84,11 @@ def comes_back(dsn: str) -> list[int]:
         except psycopg.OperationalError:
             return None
 
-    return poll(attempt, 15, "the server answers again") or []
+    return poll(attempt, what="the server answers again") or []
 
 
 def gone(*pids: int) -> None:
-    poll(lambda: not any(map(alive, pids)), 15, f"processes {pids} end")
+    poll(lambda: not any(map(alive, pids)), what=f"processes {pids} end")
 
 
 def ended(holder: Holder) -> Holder:
@@ -220,10 +220,10 @@ def test_acquire_follows_a_new_server(known: Path, pg_bin: Path | None) -> None:
     with acquire(known, bin_dir=pg_bin) as server:
         first, supervisor = server.pid, server.supervisor_pid
         os.kill(first, signal.SIGKILL)
-        second = poll(lambda: server.pid if server.pid != first else 0, 15)
+        second = poll(lambda: server.pid if server.pid != first else 0)
         assert server.supervisor_pid == supervisor
         os.kill(supervisor, signal.SIGKILL)
-        poll(lambda: server.supervisor_pid != supervisor, 15)
+        poll(lambda: server.supervisor_pid != supervisor)
         assert server.pid not in (first, second)
         keep(server.dsn, 1)
         server.close(wait=True)

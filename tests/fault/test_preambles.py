@@ -17,11 +17,6 @@ WRITES = [("write_line", '{"text": "one"}'), ("write_line", '{"text": "two"}')]
 ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "toolset": ["box"], "handoffs": ["adverts"]}
 
 
-@pytest.fixture
-def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
-    return Agency(stack, models, user)
-
-
 def followed(agency: Agency, run_id: UUID) -> list[tuple[str, Any]]:
     """The text of each attempt, and the tools, in the order of their first events."""
     query = "select type, payload from run_events where run_id = %s and type = any(%s) order by n"
@@ -52,8 +47,11 @@ def test_before_the_first_call_of_a_round(agency: Agency) -> None:
         ("write_line", None),
     ]
     assert agency.answer(agency.ask("Please write three lines down.")) == "All three lines are written."
-    texts = [one["payload"]["delta"] for one in agency.stack.rows("select payload from run_events where type = 'text'")]
-    assert set(texts) & set(EN)
+    query = (
+        "select e.payload from run_events e join pipeline_runs r on r.id = e.run_id "
+        "where r.user_id = %s and e.type = 'text'"
+    )
+    assert {one["payload"]["delta"] for one in agency.stack.rows(query, agency.user)} & set(EN)
 
 
 def test_a_handoff_has_none_and_words_of_the_model_suffice(agency: Agency) -> None:
@@ -79,6 +77,7 @@ def test_without_data_or_stream_there_is_none(agency: Agency, definition: dict[s
     assert followed(agency, run_id)[:2] == [("write_line", None), ("write_line", None)]
 
 
-def test_an_unknown_tool_is_refused(agency: Agency) -> None:
+def test_an_unknown_tool_is_refused(stack: Stack, models: ModelServer, user: UUID) -> None:
+    agency = Agency(stack, models, user)
     with pytest.raises(AssertionError, match="no tool or domain 'boks'"):
         agency.open("single", [], toolset=["box"], preambles={"boks": {"ru": RU, "en": EN}})

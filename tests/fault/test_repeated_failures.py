@@ -67,7 +67,7 @@ def test_after_a_crash_the_model_reads_the_same(fail: Fail, stack: Stack, models
     before = models.calls["responder"]
     models.hold_after("responder", before + 2)
     run_id = ask(stack, user, "Look.", conversation)
-    poll(lambda: models.calls["responder"] == before + 3, 20, "two calls have failed")
+    poll(lambda: models.calls["responder"] == before + 3, what="two calls have failed")
     kill(stack)
     models.release("responder")
     stack.start_orchestrator(**settings(stack, models))

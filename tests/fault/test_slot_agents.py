@@ -9,9 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.agency import Agency
-from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import Stack
 
 TOOLS = {"MAAS_TOOLS": "tests.interview:TOOLS"}
 OFFER = {"en": "Shall I ask 2 more optional questions?", "ru": "Задать ещё 2 необязательных вопроса?"}
@@ -71,7 +69,8 @@ class Talk:
 
     def session(self) -> dict[str, Any]:
         columns = "slots, confirmed, optional, agent, conversation_id"
-        (row,) = self.agency.stack.rows(f"select {columns} from assistant_sessions where is_active")
+        query = f"select {columns} from assistant_sessions where user_id = %s and is_active"
+        (row,) = self.agency.stack.rows(query, self.agency.user)
         return dict(row)
 
     def finished(self) -> list[Any]:
@@ -80,8 +79,8 @@ class Talk:
 
 
 @pytest.fixture
-def talk(stack: Stack, models: ModelServer, user: UUID) -> Talk:
-    return Talk(Agency(stack, models, user))
+def talk(agency: Agency) -> Talk:
+    return Talk(agency)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -135,7 +134,7 @@ def test_killed_between_two_questions(talk: Talk) -> None:
     talk.open()
     talk.models.hold_after("Interviewer", 1)
     run_id = talk.ask(ENGLISH, [keep(city="Ufa")])
-    poll(lambda: talk.models.calls["Interviewer"] == 2, 20, "it asks for words")
+    poll(lambda: talk.models.calls["Interviewer"] == 2, what="it asks for words")
     talk.agency.kill()
     talk.models.release("Interviewer")
     talk.agency.start(**TOOLS)
@@ -153,7 +152,7 @@ def test_killed_while_the_values_are_used(talk: Talk) -> None:
     talk.open(agents=[agent, ROUTER])
     (talk.agency.stack.folder / "slow").touch()
     run_id = talk.ask(ENGLISH, [keep(**FULL)])
-    poll(talk.finished, 20, "it was begun")
+    poll(talk.finished, what="it was begun")
     talk.agency.kill()
     (talk.agency.stack.folder / "slow").unlink()
     talk.agency.start(**TOOLS)
@@ -205,7 +204,7 @@ def test_only_who_holds_the_dialogue_collects(talk: Talk) -> None:
     assert "[SYSTEM STATE]" not in str(first) and [one["function"]["name"] for one in first["tools"]] == [
         "transfer_to_interview"
     ]
-    assert talk.agency.stack.rows("select from assistant_sessions") == []
+    assert talk.agency.stack.rows("select from assistant_sessions where user_id = %s", talk.agency.user) == []
     talk.models.rounds["Router"] = [[("transfer_to_interview", "")]]
     assert talk.say(ENGLISH, [keep(**FULL), ("transfer_to_router", "")]) == "The router speaks."
     assert talk.finished() == [FULL]
@@ -244,11 +243,12 @@ def test_other_tools_change_no_session(talk: Talk) -> None:
 def test_users_have_sessions_of_their_own(talk: Talk) -> None:
     talk.open()
     talk.say(ENGLISH, [keep(**FULL)])
-    other = Talk(Agency(talk.agency.stack, talk.models, uuid4()))
+    other = Talk(Agency(talk.agency.stack, talk.models, uuid4(), talk.agency.assistant))
     other.say(ENGLISH)
     assert "Collected: {}" in other.systems()[-1]
-    query = "select slots from assistant_sessions order by created_at"
-    assert [row["slots"] for row in talk.agency.stack.rows(query)] == [FULL, {}]
+    query = "select slots from assistant_sessions where user_id = any(%s) order by created_at"
+    rows = talk.agency.stack.rows(query, [talk.agency.user, other.agency.user])
+    assert [row["slots"] for row in rows] == [FULL, {}]
 
 
 def test_the_classifier_stays_with_a_dialogue(talk: Talk) -> None:
@@ -275,9 +275,8 @@ def test_an_agent_has_buttons(talk: Talk, where: UUID | None) -> None:
     assert talk.say(ENGLISH, [keep(**FULL)]) == OFFER["en"]
     asked = talk.ask("No", [])
     assert "- **City:** Ufa" in talk.agency.answer(asked)
-    (user,) = talk.agency.stack.rows("select distinct user_id from pipeline_runs")
     query = "select run_id from maas_press_button(%s, %s, 'assistant_confirm')"
-    pressed = UUID(str(talk.agency.stack.rows(query, asked, user["user_id"])[0]["run_id"]))
+    pressed = UUID(str(talk.agency.stack.rows(query, asked, talk.agency.user)[0]["run_id"]))
     assert talk.agency.answer(pressed) == "Done." and talk.finished() == [FULL]
 
 
@@ -313,7 +312,8 @@ def test_the_mode_is_for_other_tools(talk: Talk, mode: str) -> None:
     talk.open(agents=[agent, ROUTER], default_mode=mode)
     talk.say(ENGLISH, [keep(**FULL), ("lend", "{}")])
     assert talk.finished() == [FULL]
-    waiting = talk.agency.stack.rows("select tool_name from chat_pending_actions where status = 'pending'")
+    query = "select tool_name from chat_pending_actions where user_id = %s and status = 'pending'"
+    waiting = talk.agency.stack.rows(query, talk.agency.user)
     assert [row["tool_name"] for row in waiting] == ([] if mode == "auto" else ["lend"])
 
 
@@ -328,8 +328,8 @@ def test_a_yes_that_may_be_meant_for_an_action_is_left_to_the_model(talk: Talk) 
     assert {"confirm_pending", "optional_questions"} <= {one["function"]["name"] for one in asked["tools"]}
     assert talk.session()["optional"]["state"] == "offered"
     talk.say("Yes", [("confirm_pending", "{}")])
-    statuses = "select status from chat_pending_actions"
-    poll(lambda: talk.agency.stack.rows(statuses) == [{"status": "done"}], 20, "it is lent")
+    statuses = "select status from chat_pending_actions where user_id = %s"
+    poll(lambda: talk.agency.stack.rows(statuses, talk.agency.user) == [{"status": "done"}], what="it is lent")
     assert talk.session()["optional"]["state"] == "offered"
 
 
@@ -362,8 +362,9 @@ def test_an_agent_that_was_renamed_has_no_buttons(talk: Talk) -> None:
     run_id = talk.ask(ENGLISH, [keep(**FULL)])
     talk.agency.answer(run_id)
     talk.agency.stack.rows(
-        "update assistants set definition = jsonb_set(definition, '{agents}', %s) where name = 'desk'",
+        "update assistants set definition = jsonb_set(definition, '{agents}', %s) where name = %s",
         json.dumps([INTERVIEW | {"name": "other"}, ROUTER | {"handoffs": ["other"]}]),
+        talk.agency.assistant,
     )
     press = "maas_press_button(r.id, r.user_id, 'assistant_confirm')"
     query = f"select p.run_id from pipeline_runs r, {press} p where r.id = %s"

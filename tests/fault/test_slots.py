@@ -44,7 +44,7 @@ def test_killed_after_its_values_were_kept(stack: Stack, models: ModelServer, us
     models.rounds["responder"] = [[(UPDATE, '{"style": "3D", "emotion": "happy"}')]]
     models.hold_after("responder", before + 1)
     run_id = ask(stack, user, "3D and happy")
-    poll(lambda: models.calls["responder"] == before + 2, 20, "it asks for words")
+    poll(lambda: models.calls["responder"] == before + 2, what="it asks for words")
     assert slots(stack, user) == {"style": "3D", "emotion": "happy"}
     for process in list(stack._processes):
         stack.stop(process, signal.SIGKILL)
@@ -65,7 +65,7 @@ def test_a_failed_run_keeps_what_it_collected(stack: Stack, models: ModelServer,
     models.hold_after("responder", 1)
     stack.start_orchestrator(**models.settings())
     run_id = ask(stack, user, "anime")
-    poll(lambda: models.calls["responder"] == 2, 20, "it asks for words")
+    poll(lambda: models.calls["responder"] == 2, what="it asks for words")
     models.statuses["responder"] = 401
     models.release("responder")
     assert answer(stack, run_id)["status"] == "FAILED"

@@ -1,4 +1,4 @@
-"""A typed yes or no decides the one action that the last answer of its conversation showed, once, and nothing else."""
+"""A typed yes or no decides what the last answer of its conversation showed, once, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,11 +23,21 @@ Talk = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
+def stack(emptied_stack: Stack) -> Stack:
+    return emptied_stack
+
+
+@pytest.fixture
+def models(lasting_models: ModelServer) -> ModelServer:
+    return lasting_models
+
+
+@pytest.fixture
 def talk(stack: Stack, models: ModelServer, user: UUID) -> Talk:
     """Say something in a conversation while the model makes these rounds of calls; the finished run."""
     definition = json.dumps({"toolset": ["box", "shelf"]})
     stack.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", definition)
-    stack.start_orchestrator(**settings(stack, models))
+    stack.keep_orchestrator(**settings(stack, models))
 
     def say(
         query: str, conversation: UUID | None, *rounds: Sequence[tuple[str, str]], speaker: UUID = user
@@ -122,7 +132,7 @@ def test_only_what_the_last_answer_showed(stack: Stack, models: ModelServer, tal
     assert refusals(stack, run) == ["unknown_tool"] and actions(stack) == ["pending"]
     assert MARK in run["final_answer"] and "текст: `one`" in run["final_answer"]
     talk("да", conversation, [CONFIRM])
-    poll(lambda: lines(stack) == ["wiped", "one"], 20, "it is executed")
+    poll(lambda: lines(stack) == ["wiped", "one"], what="it is executed")
 
 
 def test_an_edit_after_it_was_shown(stack: Stack, models: ModelServer, user: UUID, talk: Talk) -> None:
@@ -144,7 +154,7 @@ def test_a_yes_that_was_typed_before_the_answer(stack: Stack, models: ModelServe
     models.rounds["responder"] = [[WIPE], [], [CONFIRM]]
     models.hold_after("responder", models.calls["responder"])
     first = ask(stack, user, "Wipe it.", conversation)
-    poll(lambda: models.calls["responder"] > 0, 20, "the model is asked")
+    poll(lambda: models.calls["responder"] > 0, what="the model is asked")
     second = ask(stack, user, "yes", conversation)
     models.release("responder")
     finish(stack, first)
@@ -171,7 +181,7 @@ def test_one_of_several_is_named(stack: Stack, models: ModelServer, talk: Talk) 
     run = talk("Only the second one.", conversation, [OTHER])
     assert "`two`" in run["final_answer"] and "`one`" not in run["final_answer"]
     talk("да, стирай", conversation, [CONFIRM])
-    poll(lambda: sorted(actions(stack)) == ["done", "pending"], 20, "it is executed")
+    poll(lambda: sorted(actions(stack)) == ["done", "pending"], what="it is executed")
     assert lines(stack) == ["wiped", "two"]
 
 
@@ -183,7 +193,7 @@ def test_words_that_do_not_fit_the_tool(stack: Stack, models: ModelServer, talk:
         assert (refusals(stack, run), actions(stack)) == (["unknown_tool"], ["pending"]), query
     talk("Wipe it.", conversation, [WIPE])
     talk("Yes, wipe one.", conversation, [CONFIRM])
-    poll(lambda: lines(stack) == ["wiped", "one"], 20, "it is executed")
+    poll(lambda: lines(stack) == ["wiped", "one"], what="it is executed")
 
 
 def test_of_two_none_is_decided(stack: Stack, models: ModelServer, talk: Talk) -> None:
@@ -195,6 +205,48 @@ def test_of_two_none_is_decided(stack: Stack, models: ModelServer, talk: Talk) -
     assert all(text in models.prompts("responder")[0] for text in ("one", "two", "decides nothing"))
     assert all(text in run["final_answer"] for text in ("`one`", "`two`", "(2)")), run["final_answer"]
     assert actions(stack) == ["pending", "pending"] and lines(stack) == []
+
+
+def test_all_of_two_are_decided_as_they_were_shown(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """Each once, in their order, and the model reads which; an unclear yes decides none."""
+    conversation = uuid4()
+    talk("Wipe both.", conversation, [WIPE, OTHER])
+    run = talk("ладно, всё", conversation, [CONFIRM])
+    assert refusals(stack, run) == ["unknown_tool"] and "да, все" in talk("да", conversation)["final_answer"]
+    models.requests.clear()
+    run = talk("да, все", conversation, [CONFIRM])
+    assert refusals(stack, run) == [None] and MARK not in run["final_answer"]
+    assert "The 2 actions in <pending>" in models.prompts("responder")[0]
+    poll(lambda: actions(stack) == ["done", "done"], 40, "both are executed")
+    assert lines(stack) == ["wiped", "one", "wiped", "two"]
+    words = stack.rows("select distinct decided_in, decided_words from chat_pending_actions")
+    assert words == [{"decided_in": run["id"], "decided_words": "да, все"}]
+
+
+def test_all_but_one_are_decided(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """It is shown again, and waits under its own number."""
+    conversation = uuid4()
+    talk("Wipe both.", conversation, [WIPE, OTHER])
+    run = talk("yes, except the first", conversation, [CONFIRM])
+    assert "`one`" in run["final_answer"] and "`two`" not in run["final_answer"]
+    poll(lambda: sorted(actions(stack)) == ["done", "pending"], 40, "one is executed")
+    assert lines(stack) == ["wiped", "two"]
+
+
+def test_the_numbers_are_those_that_were_shown(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """After a press of a button for the first, the second one is still the second; what was not shown is not meant."""
+    conversation = uuid4()
+    talk("Wipe both.", conversation, [WIPE, OTHER])
+    first = "select id, user_id from chat_pending_actions order by created_at, place limit 1"
+    (action,) = stack.rows(first)
+    stack.rows("select * from maas_decide_action(%s, %s, 'reject', 'page')", action["id"], action["user_id"])
+    run = talk("да, первое", conversation, [CONFIRM])
+    assert refusals(stack, run) == ["unknown_tool"] and actions(stack) == ["rejected", "pending"]
+    other = uuid4()
+    talk("Wipe both.", other, [WIPE, OTHER])
+    talk("Wipe the line.", other, [("wipe", '{"text": "three"}')])
+    run = talk("да, все", other, [CONFIRM])
+    assert refusals(stack, run) == ["unknown_tool"] and "approved" not in actions(stack) and lines(stack) == []
 
 
 def test_what_is_proposed_again_waits_once(stack: Stack, talk: Talk) -> None:
@@ -229,12 +281,31 @@ def test_killed_after_the_decision(stack: Stack, models: ModelServer, user: UUID
     before = models.calls["responder"]
     models.hold_after("responder", before + 1)
     run_id = ask(stack, user, "да", conversation)
-    poll(lambda: actions(stack) == ["approved"], 20, "it is decided")
-    poll(lambda: models.calls["responder"] == before + 2, 20, "the model is asked for words")
+    poll(lambda: actions(stack) == ["approved"], what="it is decided")
+    poll(lambda: models.calls["responder"] == before + 2, what="the model is asked for words")
     kill(stack)
     models.release("responder")
-    stack.start_orchestrator(**settings(stack, models))
+    stack.keep_orchestrator(**settings(stack, models))
     assert finish(stack, run_id)["status"] == "COMPLETED"
     assert executed(stack, action) == ("done", {"written": "wiped one"})
     assert lines(stack) == ["wiped", "one"]
     assert stack.rows("select count(*) as n from pipeline_runs where kind = 'action'") == [{"n": 1}]
+
+
+def test_killed_after_a_decision_on_some(stack: Stack, models: ModelServer, user: UUID, talk: Talk) -> None:
+    """The next owner reads the same choice from the same words."""
+    conversation = uuid4()
+    talk("Wipe both.", conversation, [WIPE, OTHER])
+    models.rounds["responder"] = [[CONFIRM]]
+    before = models.calls["responder"]
+    models.hold_after("responder", before + 1)
+    run_id = ask(stack, user, "да, кроме второго", conversation)
+    poll(lambda: actions(stack) == ["approved", "pending"], what="it is decided")
+    poll(lambda: models.calls["responder"] == before + 2, what="the model is asked for words")
+    kill(stack)
+    models.release("responder")
+    stack.start_orchestrator(**settings(stack, models))
+    run = finish(stack, run_id)
+    assert run["status"] == "COMPLETED" and "`two`" in run["final_answer"], run
+    poll(lambda: actions(stack) == ["done", "pending"], 40, "one is executed")
+    assert lines(stack) == ["wiped", "one"]

@@ -22,6 +22,16 @@ Start = Callable[..., None]
 
 
 @pytest.fixture
+def stack(emptied_stack: Stack) -> Stack:
+    return emptied_stack
+
+
+@pytest.fixture
+def models(lasting_models: ModelServer) -> ModelServer:
+    return lasting_models
+
+
+@pytest.fixture
 def start(stack: Stack, models: ModelServer) -> Start:
     """An orchestrator with the tools and their assistant; `is_open`: no tool waits."""
     models.speakers = ("Summariser",)
@@ -35,7 +45,7 @@ def start(stack: Stack, models: ModelServer) -> Start:
         if is_open:
             (stack.folder / "go").touch()
         tools = {"MAAS_TOOLS": "tests.asking:TOOLS", "TOOLBOX": str(stack.folder)}
-        stack.start_orchestrator(**models.settings() | tools | more)
+        stack.keep_orchestrator(**models.settings() | tools | more)
 
     return begin
 
@@ -114,7 +124,7 @@ def test_a_reply_to_a_tool_is_not_asked_for_again(stack: Stack, models: ModelSer
     models.rounds["responder"] = [[LONG]]
     start(is_open=False)
     run_id = ask(stack, user)
-    poll(lambda: stack.rows("select from llm_calls where run_id = %s and role_name = 'Tool'", run_id), 20)
+    poll(lambda: stack.rows("select from llm_calls where run_id = %s and role_name = 'Tool'", run_id))
     for process in list(stack._processes):
         stack.stop(process, signal.SIGKILL)
     start()

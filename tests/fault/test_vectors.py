@@ -66,10 +66,10 @@ def test_every_word_gets_a_vector_in_the_background(stack: Stack, embedder: Embe
     stack.start_orchestrator(**embedder.settings())
     first = stack.ask(user, "My cat is called Rex.")
     stack.wait_archived(first)
-    poll(lambda: embedded(stack) == 2, 15, "question and answer have vectors")
+    poll(lambda: embedded(stack) == 2, what="question and answer have vectors")
     second = stack.ask(user, "What is my cat called?")
     assert "Rex" in str(stack.answer(second)["final_answer"])
-    poll(lambda: embedded(stack) == 4, 15, "so have the next ones")
+    poll(lambda: embedded(stack) == 4, what="so have the next ones")
 
 
 def test_a_provider_that_is_down_delays_nobody(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
@@ -81,14 +81,14 @@ def test_a_provider_that_is_down_delays_nobody(stack: Stack, embedder: Embedding
         run_id = stack.ask(user, f"My cat number {n} is called Rex.")
         assert stack.answer(run_id)["status"] == "COMPLETED"
         stack.wait_archived(run_id)
-    poll(lambda: events(stack, "embedding_down"), 15, "it is noticed")
+    poll(lambda: events(stack, "embedding_down"), what="it is noticed")
     calls = embedder.calls
-    poll(lambda: embedder.calls > calls, 20, "it is asked again")
+    poll(lambda: embedder.calls > calls, what="it is asked again")
     assert len(events(stack, "embedding_down")) == 1
     assert embedded(stack) == 0
     embedder.status = 200
     poll(lambda: embedded(stack) == 6, 30, "all have vectors")
-    poll(lambda: len(events(stack, "embedding_recovered")) == 1, 5, "it is logged once")
+    poll(lambda: len(events(stack, "embedding_recovered")) == 1, what="it is logged once")
 
 
 def test_a_provider_that_hangs_delays_nobody(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
@@ -97,10 +97,10 @@ def test_a_provider_that_hangs_delays_nobody(stack: Stack, embedder: EmbeddingSe
     process = stack.start_orchestrator(**embedder.settings())
     run_id = stack.ask(user, "My cat is called Rex.")
     stack.wait_archived(run_id)
-    poll(lambda: embedder.calls, 15, "the provider is asked")
+    poll(lambda: embedder.calls, what="the provider is asked")
     stack.wait_archived(stack.ask(user, "What is my cat called?"))
     busy = "select from pg_stat_activity where application_name = 'maas orchestrator' and state <> 'idle'"
-    poll(lambda: stack.rows(busy) == [], 15, "no connection waits with the provider")
+    poll(lambda: stack.rows(busy) == [], what="no connection waits with the provider")
     stack.stop(process, signal.SIGTERM)
 
 
@@ -109,12 +109,12 @@ def test_a_killed_backfill_is_taken_over(stack: Stack, embedder: EmbeddingServer
     stack.start_server()
     first = stack.start_orchestrator(**embedder.settings())
     stack.wait_archived(stack.ask(user, "My cat is called Rex."))
-    poll(lambda: embedder.calls, 15, "the provider is asked")
+    poll(lambda: embedder.calls, what="the provider is asked")
     stack.stop(first, signal.SIGKILL)
     embedder.held.set()
     stack.rows("update embedding_fills set leased_until = now()")
     stack.start_orchestrator(**embedder.settings())
-    poll(lambda: embedded(stack) == 2, 15, "the other one goes on")
+    poll(lambda: embedded(stack) == 2, what="the other one goes on")
 
 
 def test_the_backlog_is_shown(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
@@ -123,12 +123,12 @@ def test_the_backlog_is_shown(stack: Stack, embedder: EmbeddingServer, user: UUI
     stack.start_server()
     stack.start_orchestrator(**embedder.settings())
     stack.wait_archived(stack.ask(user, "My cat is called Rex."))
-    poll(lambda: events(stack, "embedding_down"), 15, "the provider is down")
+    poll(lambda: events(stack, "embedding_down"), what="the provider is down")
     assert "vectors waiting 2  of openai:words\n" in maas(stack, "top", "--once").stdout
     assert 'maas_embedding_waiting_turns{model="openai:words"} 2.0' in stack.client.get("/metrics").text
     assert "openai:words, 0 messages embedded, 2 wait\n" in maas(stack, "doctor", **embedder.settings()).stdout
     embedder.status = 200
-    poll(lambda: embedded(stack) == 2, 15, "it is back")
+    poll(lambda: embedded(stack) == 2, what="it is back")
     assert "vectors waiting 0  of openai:words\n" in maas(stack, "top", "--once").stdout
     assert 'maas_embedding_waiting_turns{model="openai:words"} 0.0' in stack.client.get("/metrics").text
     assert "openai:words, 2 messages embedded\n" in maas(stack, "doctor", **embedder.settings()).stdout
@@ -197,9 +197,9 @@ def test_embed_takes_over_from_the_background(stack: Stack, embedder: EmbeddingS
     stack.start_server()
     stack.start_orchestrator(**embedder.settings())
     stack.wait_archived(stack.ask(user, "My cat is called Rex."))
-    poll(lambda: embedded(stack) == 2, 15, "the background works")
+    poll(lambda: embedded(stack) == 2, what="the background works")
     stack.rows("update raw_logs set created_at = created_at - interval '1 day'")  # the background looks at new ones
     stack.rows("delete from embeddings")
     assert "2 messages embedded" in maas(stack, "embed", **embedder.settings()).stdout
     stack.wait_archived(stack.ask(user, "My dog is called Max."))
-    poll(lambda: embedded(stack) == 4, 15, "the background goes on")
+    poll(lambda: embedded(stack) == 4, what="the background goes on")

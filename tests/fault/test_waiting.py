@@ -26,7 +26,7 @@ def fail_one(stack: Stack, models: ModelServer) -> None:
 
 
 def wait_deferred(stack: Stack, run_id: UUID) -> None:
-    poll(lambda: row(stack, run_id)["not_before"] is not None, 20, "the run waits for its model")
+    poll(lambda: row(stack, run_id)["not_before"] is not None, what="the run waits for its model")
 
 
 def attempts(stack: Stack, run_id: UUID) -> int:
@@ -71,10 +71,12 @@ def test_a_run_waits_for_its_model(stack: Stack, models: ModelServer, user: UUID
         logged = [json.loads(line) for line in lines]
         return [(one["status"], one["code"]) for one in logged if one["event"] == "run_failed"]
 
-    poll(failures, 5, "it is logged")
+    poll(failures, what="it is logged")
     assert failures() == [("FAILED", "cancelled")]
 
-    poll(lambda: models.calls["responder"] == 5 and row(stack, waiting)["not_before"] is not None, 20, "a probe failed")
+    poll(
+        lambda: models.calls["responder"] == 5 and row(stack, waiting)["not_before"] is not None, what="a probe failed"
+    )
     assert attempts(stack, waiting) == 1
     stack.stop(first, signal.SIGKILL)
     stack.start_orchestrator(**settings)
@@ -111,13 +113,13 @@ def test_a_start_without_a_database_waits_for_it(stack: Stack, models: ModelServ
         for _ in range(4):
             listener.accept()[0].close()
     stopped = stack.launch("main.py", **settings)
-    poll(lambda: "database_unavailable" in stack.last_words(stopped), 20)
+    poll(lambda: "database_unavailable" in stack.last_words(stopped))
     stopped.terminate()
     assert stopped.wait(10) == 0
     assert "Traceback" not in stack.log() and [one.poll() for one in started] == [None, None]
     cable = Cable(stack.dsn, port)
     try:
-        poll(stack.is_ready, 20, "the server has found its database")
+        poll(stack.is_ready, what="the server has found its database")
         assert stack.answer(stack.ask(user, "Are you there?"))["status"] == "COMPLETED"
     finally:
         for one in started:

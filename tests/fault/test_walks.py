@@ -39,7 +39,7 @@ def called_by(processes: list[Process], folder: Path, act: Callable[[], None]) -
     for process in processes:
         os.kill(process.pid, signal.SIGUSR2)
     files = [folder / str(process.pid) for process in processes]
-    poll(lambda: all(file.exists() for file in files), 20, "processes say what they called")
+    poll(lambda: all(file.exists() for file in files), what="processes say what they called")
     lines = [Path(line) for file in files for line in file.read_text().splitlines()]
     for file in files:
         file.unlink()

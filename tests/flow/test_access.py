@@ -44,15 +44,16 @@ OTHERS = {
 KEY_SCOPES = {"erase": "admin"}  # which keys need where people who have signed in have more
 USER_RATE = 300
 SIGN_IN = {f"/auth/v1/{name}" for name in ("signup", "token", "verify", "user", "logout", "settings", "health")}
+CARDS = {"/.well-known/agent-card.json", "/v1/a2a/{model}/.well-known/agent-card.json"}
 METADATA = "/.well-known/oauth-protected-resource/mcp"
-OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs", METADATA} | SIGN_IN
+OPEN = {"/v1/shared", "/healthz", "/readyz", "/openapi.json", "/docs", METADATA} | CARDS | SIGN_IN
 WRONG = f"maas_{'0' * 12}_{'0' * 64}"
 
 
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A server that asks for keys, and nobody who answers."""
-    settings = {"MAAS_AUTH": "keys", "MAAS_USER_RATE": str(USER_RATE), "MAAS_OPENAI_WAIT": "0.2"}
+    settings = {"MAAS_AUTH": "keys", "MAAS_USER_RATE": str(USER_RATE), "MAAS_OPENAI_WAIT": "0.2", "MAAS_A2A": "mentor"}
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
         running.start_server()
         yield running
@@ -189,7 +190,7 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
         missing = (
             {404}
             if any(name in route.path for name in ("{key}", "{document}", "{entity}"))
-            or route.path.endswith(("/try", "/reset", "/v1/messages"))  # the last without a model of a provider
+            or route.path.endswith(("/try", "/reset", "/actions/decide", "/v1/messages"))  # the last without a model
             else set()
         )
         if route.path.startswith("/v1/admin/") and name != "root":
@@ -299,11 +300,11 @@ def test_revoked_and_expired_keys_are_refused_within_a_second(stack: Stack) -> N
 
     assert status(revoked) == status(expired) == 200
     used = "select id from api_keys where id = %s and last_used_at > now() - interval '20 s'"
-    poll(lambda: stack.rows(used, revoked[5:17]), 5, "the use of the key is noted")
+    poll(lambda: stack.rows(used, revoked[5:17]), what="the use of the key is noted")
     stack.rows("select maas_revoke_key(%s)", revoked[5:17])
     stack.rows("update api_keys set expires_at = now() where id = %s", expired[5:17])
-    poll(lambda: status(revoked) == 401, 2, "the revoked key is refused")
-    poll(lambda: status(expired) == 401, 2, "the expired key is refused")
+    poll(lambda: status(revoked) == 401, what="the revoked key is refused")
+    poll(lambda: status(expired) == 401, what="the expired key is refused")
 
 
 def test_failures_are_counted_and_logged_without_the_key(stack: Stack, root: str) -> None:

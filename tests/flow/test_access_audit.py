@@ -61,6 +61,8 @@ NOTED_OTHERWISE = {
     "secrets delete",
     "keys create",
     "users add",
+    "users block",
+    "users unblock",
 }
 CALL_OVER_HTTP = {"mcp"}
 WITHOUT_OPTION = {"facts list", "facts rebuild"}  # which take the user as an argument
@@ -74,6 +76,8 @@ LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, 
     "compact": (),
     "tool": ("noSuchTool",),
     "secrets list": (),
+    "schedules add": ("30 8 * * 1-5", "What is due?"),
+    "schedules list": (),
     "knowledge add": (str(ROOT / "README.md"),),
     "knowledge list": (),
     "knowledge remove": (str(NOBODY),),
@@ -84,10 +88,11 @@ LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, 
     "facts correct": (str(NOBODY), "I like tea."),
     "facts rebuild": (),
     "facts merge": ("sister", "Anna"),
-    "ads account add": ("--name", "Shop"),
+    "ads connect": ("--name", "Shop"),
     "ads account list": (),
     "ads account remove": (str(NOBODY), "--yes"),
     "ads sync": (),
+    "ads syncs": (),
     "ads stages": (),
     "ads directions": (),
     "ads rate": ("0.5",),
@@ -96,7 +101,7 @@ LINES: dict[str, tuple[str, ...]] = {  # every other command that names a user, 
 
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    settings = {"MAAS_AUTH": "keys", "MAAS_OPENAI_WAIT": "0.2"}
+    settings = {"MAAS_A2A": "mentor", "MAAS_AUTH": "keys", "MAAS_OPENAI_WAIT": "0.2"}
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
         running.start_server()
         running.start_orchestrator()

@@ -149,7 +149,7 @@ def test_metrics_show_the_engine(stack: Stack) -> None:
     (engine,) = got["engines"]
     assert engine["is_alive"] and engine["name"].partition(":")[2].isdigit() and engine["in_flight"] == 0
     assert got["embedding"] is None and got["stuck"] == []
-    poll(lambda: get(stack, "metrics")["engines"][0]["heartbeat_at"] > engine["heartbeat_at"], 20, "a heartbeat")
+    poll(lambda: get(stack, "metrics")["engines"][0]["heartbeat_at"] > engine["heartbeat_at"], what="a heartbeat")
     assert stack.client.get("/v1/admin/metrics", params={"from": "x"}).status_code == 400
     year = get(stack, "metrics", **{"from": "2000-01-01", "to": "2027-04-01"})
     assert year["days"] and year == get(stack, "metrics", **{"from": "2026-02-25", "to": "2027-04-01"}) | {
@@ -265,6 +265,81 @@ def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
     assert stack.rows("select from pipeline_runs where user_id = %s and kind = 'trial'", user) == []
 
 
+def test_a_run_is_answered_again_from_each_stage(stack: Stack) -> None:
+    """With what was known then, beside the run, which stays as it is; the user has nothing of it."""
+    user = uuid4()
+    for said in ("My sister Alma moved to Lisbon in May.", "Where does Alma live?"):
+        run_id = _ask(stack, user, said)
+        stack.wait_archived(run_id)
+    stack.wait_archived(_ask(stack, user, "Alma has moved from Lisbon to Bergen."))
+    state = """select (select r from pipeline_runs r where id = %s)::text, (select count(*) from run_events
+      where run_id = %s) as events, (select count(*) from raw_logs where user_id = %s) as logs,
+      (select count(*) from lsm_storage where user_id = %s) as summaries, (select count(*) from token_usage
+      where user_id = %s) as days, (select array_agg(c::text order by c::text) from llm_calls c where c.run_id = %s)
+      as calls"""
+    of = (run_id, run_id, user, user, user, run_id)
+    before = stack.rows(state, *of)
+    (origin,) = stack.rows("select * from pipeline_runs where id = %s", run_id)
+    path = f"/v1/runs/{run_id}/replay"
+    for stage, roles in (
+        ("analyzer", ["Analyzer", "Assembler", "FinalResponder"]),
+        ("assembler", ["Assembler", "FinalResponder"]),
+        ("final_responder", ["FinalResponder"]),
+    ):
+        reply = stack.client.post(path, json={"stage": stage} | ({} if stage == "analyzer" else {"prompt": "Try it."}))
+        assert reply.status_code == 202, reply.text
+        trial = UUID(reply.json()["request_id"])
+        stack.wait_archived(trial)
+        (row,) = stack.rows("select * from pipeline_runs where id = %s", trial)
+        assert (row["kind"], row["status"], row["archive_status"]) == ("trial", "COMPLETED", "SKIPPED"), row
+        assert "Lisbon" in row["final_context_payload"] and "Bergen" not in row["final_context_payload"]
+        assert row["final_answer"] == origin["final_answer"] and not row["is_remembered"]
+        calls = stack.rows("select role_name, prompt_version from llm_calls where run_id = %s", trial)
+        assert sorted(call["role_name"].removesuffix(".en") for call in calls) == roles
+        tried = {call["role_name"].removesuffix(".en") for call in calls if call["prompt_version"] == -1}
+        assert tried >= ({roles[0]} if stage != "analyzer" else set())
+    assert stack.rows(state, *of) == before
+    other = stack.client.post(path, json={"model": "openai:"}).json()["request_id"]
+    failed = stack.answer(UUID(other))
+    assert (failed["status"], failed["error_code"]) == ("FAILED", "bad_setting")
+    for body, status in (
+        ({"stage": "archivist"}, 422),
+        ({"stage": "analyzer", "prompt": "x"}, 422),
+        ({"more": 1}, 422),
+    ):
+        assert stack.client.post(path, json=body).status_code == status
+    note = _ask(stack, user, "Remember: I am allergic to nuts.")
+    stack.wait_archived(note)
+    refused = stack.client.post(f"/v1/runs/{note}/replay", json={"stage": "analyzer"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "not_replayable")
+
+
+def test_a_request_is_sent_again_as_a_new_run(stack: Stack) -> None:
+    """Once a key, when it is finished; it is remembered as any other."""
+    user, talk = uuid4(), uuid4()
+    body: dict[str, Any] = {
+        "user_id": str(user),
+        "query": "My cat is called Pixel.",
+        "conversation_id": str(talk),
+        "mode": "plan",
+    }
+    body |= {"attributes": {"batch": 7}, "metadata": {"channel": "web"}}
+    first = UUID(stack.client.post("/v1/runs", json=body).json()["request_id"])
+    stack.wait_archived(first)
+    path, key = f"/v1/runs/{first}/again", {"Idempotency-Key": "again-1"}
+    replies = [stack.client.post(path, headers=key) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [202, 202]
+    (second,) = {UUID(reply.json()["request_id"]) for reply in replies}
+    stack.wait_archived(second)
+    columns = "user_id, user_query, assistant, conversation_id, mode, metadata, attributes, is_remembered, status"
+    rows = [stack.rows(f"select {columns} from pipeline_runs where id = %s", run) for run in (first, second)]
+    assert second != first and rows[0] == rows[1]
+    assert len(stack.rows("select from lsm_storage where user_id = %s and level = 0", user)) == 2
+    trial = stack.client.post(f"/v1/runs/{first}/replay", json={}).json()["request_id"]
+    for run, status in ((trial, 409), (uuid4(), 404)):
+        assert stack.client.post(f"/v1/runs/{run}/again").status_code == status
+
+
 def test_what_cannot_be_tried_is_refused(stack: Stack) -> None:
     user = uuid4()
     run_id = _ask(stack, user, "My brother Bert lives in Bergen.")
@@ -339,6 +414,7 @@ def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: s
         "email": None,
         "name": None,
         "is_admin": False,
+        "is_blocked": False,
         "runs": 0,
         "errors": 0,
         "dollars": 0.0,
@@ -409,12 +485,17 @@ def test_what_runs_cost_is_summed_by_day_user_assistant_and_model(stack: Stack, 
     stack.wait_archived(*runs)
     stack.rows("update llm_calls set price = 500000, tokens_in = 10, tokens_out = 1 where run_id = any(%s)", runs)
     (calls,) = stack.rows("select count(*)::int as number from llm_calls where run_id = any(%s)", runs)
+    name = f"shop:{user}"
+    stack.rows("insert into user_identities values ('api', %s, %s)", name, user)
     costs = {one["request_id"]: one for one in get(stack, "runs", user_id=user)["results"]}
+    for kind in ("runs", "memories", "audit"):
+        assert {one["user_name"] for one in get(stack, kind, user_id=user)["results"]} == {name}, kind
     assert sum(one["dollars"] for one in costs.values()) == calls["number"] / 2
     assert {one["tokens"] for one in costs.values()} == {11 * calls["number"] // 2}
     assert all(one["models"] == ["extractive:builtin"] and one["ms"] > 0 for one in costs.values())
     found = {by: get(stack, "spending", by=by) for by in ("day", "user", "assistant", "model")}
     (mine,) = [one for one in found["user"]["results"] if one["key"] == str(user)]
+    assert mine["user_name"] == name and {one["user_name"] for one in found["day"]["results"]} == {None}
     assert (mine["runs"], mine["calls"], mine["dollars"]) == (2, calls["number"], calls["number"] / 2)
     assert (mine["tokens_in"], mine["tokens_out"], mine["unpriced"]) == (10 * mine["calls"], mine["calls"], 0)
     assert last_audit(stack, "spending_list")["actor"] == root
@@ -463,7 +544,7 @@ def test_keys_are_made_used_and_revoked(stack: Stack, root: str) -> None:
     assert last_audit(stack, "key_create")["actor"] == root
     assert [stack.client.delete(f"/v1/admin/keys/{made['id']}").status_code for _ in range(2)] == [204, 204]
     assert last_audit(stack, "key_revoke")["actor"] == root
-    poll(lambda: stack.client.get("/v1/runs", headers=headers).status_code == 401, 5, "the key is refused")
+    poll(lambda: stack.client.get("/v1/runs", headers=headers).status_code == 401, what="the key is refused")
     for unknown in ("0" * 12, "x", "%00", "%F0%9F%98%80"):
         assert stack.client.delete(f"/v1/admin/keys/{unknown}").status_code == 404
 
@@ -537,7 +618,7 @@ def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
     assert left == empty | {"name": "Alma", "timezone": "Asia/Almaty"}  # the zone stays until it is named
     assert stack.client.put(path, json={"timezone": None}, headers=headers).json() == empty
     assert stack.client.delete(f"/v1/users/{user}").status_code == 200
-    assert last_audit(stack, "erase")["details"]["user_profiles"] == 1
+    assert last_audit(stack, "erase")["details"]["user_settings"] == 1
     assert stack.client.get(path).json() == empty
 
 
@@ -550,7 +631,7 @@ def post(stack: Stack, path: str, status: int = 200, **body: Any) -> Any:
 def test_a_user_is_paused_and_resumed(stack: Stack, root: str, user: UUID) -> None:
     assert post(stack, "pauses", subject="user", name=str(user), reason="asks too much") == {"runs": 0}
     waiting = stack.ask(user, "Are you there?")
-    poll(lambda: stack.client.get(f"/v1/runs/{waiting}").json()["is_paused"], 10, "the run leaves the queue")
+    poll(lambda: stack.client.get(f"/v1/runs/{waiting}").json()["is_paused"], what="the run leaves the queue")
     (one,) = [one for one in get(stack, "pauses")["results"] if one["name"] == str(user)]
     assert (one["subject"], one["reason"], one["actor"]) == ("user", "asks too much", root)
     assert get(stack, "metrics")["queue"]["paused"] == 1
@@ -588,7 +669,7 @@ def test_runs_are_counted_then_cancelled_then_tried_again(stack: Stack, user: UU
     post(stack, "runs/cancel", 409, **batch, expected=3)
     assert post(stack, "runs/cancel", **batch, expected=4) == {"matched": 4, "changed": 4}
     cancelled = "select count(*)::int as n from pipeline_runs where user_id = %s and error_code = 'cancelled'"
-    poll(lambda: stack.rows(cancelled, user) == [{"n": 4}], 10, "they are cancelled")
+    poll(lambda: stack.rows(cancelled, user) == [{"n": 4}], what="they are cancelled")
     assert post(stack, "runs/cancel", **batch) == {"matched": 0, "changed": 0}
 
     failed: dict[str, Any] = {"user_id": str(user), "error_code": "cancelled"}

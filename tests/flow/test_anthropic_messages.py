@@ -59,7 +59,7 @@ def ask(client: Anthropic, *messages: Any, **more: Any) -> Any:
 
 def archived(stack: Stack, user: str, count: int) -> None:
     query = "select from pipeline_runs where user_id = %s and kind = 'ask' and archive_status = 'ARCHIVED'"
-    poll(lambda: len(stack.rows(query, user)) == count, 20, "archived")
+    poll(lambda: len(stack.rows(query, user)) == count, what="archived")
 
 
 def test_what_was_said_reaches_the_next_question(

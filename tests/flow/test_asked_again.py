@@ -43,7 +43,7 @@ def ask(client: OpenAI, user: str, text: str = "Where shall I travel?", **more: 
 
 
 def archived(stack: Stack, user: str, count: int) -> None:
-    poll(lambda: [row["archive_status"] for row in stack.rows(RUNS, user)].count("ARCHIVED") == count, 20, "archived")
+    poll(lambda: [row["archive_status"] for row in stack.rows(RUNS, user)].count("ARCHIVED") == count, what="archived")
 
 
 def test_another_answer_replaces_the_first(client: OpenAI, provider: Provider, stack: Stack, user: str) -> None:
@@ -53,7 +53,7 @@ def test_another_answer_replaces_the_first(client: OpenAI, provider: Provider, s
     assert ask(client, user) == "Try Porto."
     assert "Lisbon" not in str(provider.sent[-1]), "the answer that was not wanted is no evidence"
     archived(stack, user, 2)
-    poll(lambda: len(stack.rows(ROWS, user)) == 2, 10, "one exchange is left")
+    poll(lambda: len(stack.rows(ROWS, user)) == 2, what="one exchange is left")
     assert [row["content"] for row in stack.rows(ROWS, user)] == ["Where shall I travel?", "Try Porto."]
     assert not any(
         "Lisbon" in row["summary"] for row in stack.rows("select * from lsm_storage where user_id = %s", user)
@@ -75,7 +75,7 @@ def test_an_answer_that_nobody_read_is_given_again(client: OpenAI, provider: Pro
     provider.delay_s = 1.0
     with pytest.raises(openai.APITimeoutError):
         ask(client.with_options(timeout=0.4), user)
-    poll(lambda: stack.rows(RUNS, user)[0]["status"] == "COMPLETED", 10, "answered")
+    poll(lambda: stack.rows(RUNS, user)[0]["status"] == "COMPLETED", what="answered")
     ask(client, user)
     assert len(stack.rows(RUNS, user)) == 1
 
@@ -112,7 +112,7 @@ def test_what_is_not_to_be_remembered_stays_so(client: OpenAI, provider: Provide
         ask(client, user, "A title, please.", extra_headers={"X-MaaS-Remember": "off"})
     provider.reset()
     assert stack.client.post(f"/v1/runs/{stack.rows(RUNS, user)[0]['id']}/retry").status_code == 202
-    poll(lambda: stack.rows(RUNS, user)[0]["status"] == "COMPLETED", 10, "answered")
+    poll(lambda: stack.rows(RUNS, user)[0]["status"] == "COMPLETED", what="answered")
     assert [row["is_remembered"] for row in stack.rows(ROWS, user)] == [False, False]
 
 
@@ -132,8 +132,77 @@ def test_a_chat_that_is_answered_anew(client: OpenAI, provider: Provider, stack:
     send(first, answer, second)
     send(first, answer, second, trigger="regenerate-message", messageId="m4")
     archived(stack, user, 3)
-    poll(lambda: len(stack.rows(ROWS, user)) == 4, 10, "two turns are left")
+    poll(lambda: len(stack.rows(ROWS, user)) == 4, what="two turns are left")
     texts = [row["content"] for row in stack.rows(ROWS, user)]
     assert texts == ["Name a drink.", "Tea.", "And another?", "Water."]
     shown = stack.rows("select content from chat_messages where user_id = %s order by created_at, id", user)
     assert sorted(row["content"] for row in shown) == sorted(texts)
+
+
+def send(stack: Stack, user: str, conversation: str, text: str, **more: Any) -> str:
+    """Send a question and return its run when it is answered, or has failed."""
+    body = {"user_id": user, "query": text, "conversation_id": conversation} | more
+    reply = stack.client.post("/v1/runs", json=body)
+    assert reply.status_code == 202, reply.text
+    run: str = reply.json()["request_id"]
+    stack.client.get(f"/v1/runs/{run}", params={"wait": 60})
+    return run
+
+
+def spoken(stack: Stack, conversation: str) -> list[str]:
+    page = stack.client.get(f"/v1/conversations/{conversation}/messages").json()
+    return [one["content"] for one in reversed(page["results"])]
+
+
+@pytest.mark.parametrize("is_remembered", [True, False], ids=["remembered", "temporary"])
+def test_an_edited_question_keeps_its_versions(
+    client: OpenAI, provider: Provider, stack: Stack, user: str, is_remembered: bool
+) -> None:
+    """Earlier versions can be read by their runs, one that failed among them; conversation and memory have the last."""
+    conversation = str(uuid4())
+    answers: Iterator[Any] = iter(
+        [said("Hello."), said("Try Lisbon."), refused(401, "invalid_api_key", "No."), said("Try Oslo.")]
+    )
+    provider.answer = lambda body: next(answers)
+    send(stack, user, conversation, "Good morning!", is_remembered=is_remembered)
+    first = send(stack, user, conversation, "Where is it warm?", is_remembered=is_remembered)
+    failed = send(stack, user, conversation, "Where is it icy?", is_remembered=is_remembered, replaces=first)
+    assert spoken(stack, conversation)[2:4] == ["Where is it warm?", "Try Lisbon."], "what failed replaces nothing"
+    last = send(stack, user, conversation, "Where is it cold?", is_remembered=is_remembered, replaces=failed)
+    assert "Lisbon" not in str(provider.sent[-1]), "the answer that was not wanted is no evidence"
+    left = ["Good morning!", "Hello.", "Where is it cold?", "Try Oslo."]
+    poll(lambda: spoken(stack, conversation) == left, what="one version is left")
+    assert [row["content"] for row in stack.rows(ROWS, user)] == left
+    assert stack.client.get(f"/v1/runs/{last}").json()["replaced"] == [first, failed]
+    earlier = stack.client.get(f"/v1/runs/{first}").json()
+    assert (earlier["query"], earlier["final_answer"], earlier["replaced"]) == ("Where is it warm?", "Try Lisbon.", [])
+    newest = stack.client.get("/v1/runs", params={"user_id": user}).json()["results"][0]
+    assert newest["replaces"] == failed
+
+
+def test_what_cannot_be_replaced(client: OpenAI, provider: Provider, stack: Stack, user: str) -> None:
+    conversation = str(uuid4())
+    earlier = send(stack, user, conversation, "Good morning!")
+    newest = send(stack, user, conversation, "And good night!")
+
+    def refusal(run: str, who: str = user, where: str | None = conversation) -> tuple[int, str]:
+        body = {"user_id": who, "query": "Hi!", "conversation_id": where, "replaces": run}
+        reply = stack.client.post("/v1/runs", json=body)
+        return reply.status_code, reply.json()["error"]["code"]
+
+    assert refusal(earlier) == (409, "conflict")
+    assert refusal(newest, where=str(uuid4())) == (404, "not_found")
+    assert refusal(newest, where=None) == (404, "not_found")
+    assert refusal(newest, who=str(uuid4())) == (404, "not_found")
+    later = {"user_id": user, "query": "Hello?", "conversation_id": conversation, "run_at": "2999-01-01T00:00:00Z"}
+    assert refusal(stack.client.post("/v1/runs", json=later).json()["request_id"]) == (409, "conflict")
+
+
+def test_a_replacement_that_is_sent_twice_is_one(client: OpenAI, stack: Stack, user: str) -> None:
+    conversation = str(uuid4())
+    first = send(stack, user, conversation, "Good morning!")
+    body = {"user_id": user, "query": "Good evening!", "conversation_id": conversation, "replaces": first}
+    replies = [stack.client.post("/v1/runs", json=body, headers={"Idempotency-Key": str(uuid4())})]
+    key = {"Idempotency-Key": replies[0].request.headers["Idempotency-Key"]}
+    replies.append(stack.client.post("/v1/runs", json=body, headers=key))
+    assert replies[0].json() == replies[1].json()

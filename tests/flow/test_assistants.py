@@ -113,6 +113,6 @@ def test_a_wrong_definition_is_named_at_start(
     with Stack(database, tmp_path) as stack:
         add(stack, "clerk", definition)
         process = stack.launch("main.py", **settings)
-        poll(lambda: process.poll() is not None, 20, "it ends")
+        poll(lambda: process.poll() is not None, what="it ends")
         assert process.returncode == 1
         assert words in " ".join(stack.last_words(process).split()) and "Traceback" not in stack.last_words(process)

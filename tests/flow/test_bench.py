@@ -60,18 +60,36 @@ def conversation() -> dict[str, Any]:
         ]
 
     return {
-        "name": "own-1", "source": "written for this test", "language": "en", "participants": ["Nadia", "Omar"],
+        "name": "own-1",
+        "source": "written for this test",
+        "language": "en",
+        "participants": ["Nadia", "Omar"],
         "sessions": [
             {"id": "S1", "at": "2024-03-01T10:00:00Z", "turns": turns(["A1", "A2", "A3", "A4"], 1)},
             {"id": "S2", "at": "2024-03-08T10:00:00Z", "turns": turns(["Б1", "Б2", "Б3"], 8)},
         ],
         "questions": [
-            {"id": id_, "text": text, "category": "fact", "asked_at": "2024-04-01T00:00:00Z", "evidence": [evidence],
-             "evidence_sessions": ["S1" if evidence in ("A1", "A4") else "S2"]}
+            {
+                "id": id_,
+                "text": text,
+                "category": "fact",
+                "asked_at": "2024-04-01T00:00:00Z",
+                "evidence": [evidence],
+                "evidence_sessions": ["S1" if evidence in ("A1", "A4") else "S2"],
+            }
             for id_, (text, evidence) in QUESTIONS.items()
-        ] + [{"id": "early", "text": "Сколько банок варенья?", "category": "fact", "asked_at": "2024-03-02T00:00:00Z",
-              "evidence": [], "evidence_sessions": []}],
-    }  # fmt: skip
+        ]
+        + [
+            {
+                "id": "early",
+                "text": "Сколько банок варенья?",
+                "category": "fact",
+                "asked_at": "2024-03-02T00:00:00Z",
+                "evidence": [],
+                "evidence_sessions": [],
+            }
+        ],
+    }
 
 
 @pytest.fixture

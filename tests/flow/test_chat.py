@@ -67,7 +67,7 @@ class Terminal:
         self.process.stdin.flush()
 
     def waits_for(self, words: str) -> None:
-        poll(lambda: words in self.said, 20, f"{words!r} is said, not {self.said!r}")
+        poll(lambda: words in self.said, what=f"{words!r} is said, not {self.said!r}")
 
     def end(self) -> str:
         """All that it said."""
@@ -181,10 +181,10 @@ def test_an_answer_is_stopped(office: Stack, models: ModelServer) -> None:
     models.hold("responder")
     terminal = Terminal(office, "-a", "clerk")
     terminal.type("Wait.")
-    poll(lambda: models.calls["responder"] == 1, 20)
+    poll(lambda: models.calls["responder"] == 1)
     terminal.process.send_signal(signal.SIGINT)
     terminal.waits_for("stopped")
-    poll(lambda: office.rows("select from pipeline_runs where error_code = 'cancelled'"), 20)
+    poll(lambda: office.rows("select from pipeline_runs where error_code = 'cancelled'"))
     models.release("responder")
     terminal.type("Go on.")
     assert "A model answered." in terminal.end()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, assert_type
+from datetime import UTC, datetime, timedelta
+from typing import Any, assert_type, cast
 from uuid import UUID, uuid4
 
 import httpx2
@@ -164,6 +165,20 @@ def test_a_trace_tells_how_it_went(maas: MaaS, user: UUID) -> None:
     assert maas.trace(request_id)["run"]["user_query"] == "My sister Alma moved to Lisbon."
 
 
+def test_a_request_has_a_priority_a_time_and_attributes(maas: MaaS, stack: Stack, user: UUID) -> None:
+    tomorrow = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    later = maas.submit("Later?", user_id=user, priority="low", run_at=tomorrow, attributes={"batch": 7, "dry": True})
+    maas.ask("Now?", user_id=user, priority="high", attributes={"batch": 8})
+    list(maas.stream("Now?", user_id=user, run_at=tomorrow - timedelta(days=2), attributes={"batch": 9}))
+    runs = stack.client.get("/v1/runs", params={"user_id": str(user), "limit": 3}).json()["results"]
+    assert [one["attributes"] for one in runs] == [{"batch": 9}, {"batch": 8}, {"batch": 7, "dry": True}]
+    scheduled = stack.client.get(f"/v1/runs/{later}").json()
+    assert (scheduled["priority"], datetime.fromisoformat(scheduled["run_at"])) == ("low", tomorrow)
+    maas.cancel(later)
+    with pytest.raises(InvalidRequest, match="priority"):
+        maas.submit("?", user_id=user, priority=cast(Any, "urgent"))
+
+
 def test_the_same_key_is_the_same_request(maas: MaaS, user: UUID) -> None:
     first = maas.submit("Who am I?", user_id=user, idempotency_key=f"k-{user}")
     assert maas.submit("Who am I?", user_id=user, idempotency_key=f"k-{user}") == first
@@ -292,9 +307,11 @@ async def test_the_other_client_repeats_and_streams(url: str, stack: Stack, user
             proxy.faults += ["lost", "unsent"]
             await maas.ask("My cat is called Pixel.", user_id=user)
             proxy.faults += ["lost", "cut"]
-            events = [event async for event in maas.stream("What is my cat called?", user_id=user)]
+            stream = maas.stream("What is my cat called?", user_id=user, priority="low", attributes={"batch": 7})
+            events = [event async for event in stream]
             assert "Pixel" in events[-1].data["final_answer"] and len({event.id for event in events}) == len(events)
-    assert len(stack.rows("select from pipeline_runs where user_id = %s", user)) == 2
+    rows = stack.rows("select priority, attributes from pipeline_runs where user_id = %s order by created_at", user)
+    assert [(row["priority"], row["attributes"]) for row in rows] == [(0, None), (-1, {"batch": 7})]
 
 
 def test_a_key_opens_what_it_may(stack: Stack, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +321,7 @@ def test_a_key_opens_what_it_may(stack: Stack, name: str, monkeypatch: pytest.Mo
 
     url = f"http://127.0.0.1:{(port := free_port())}"
     stack.launch("server.py", MAAS_AUTH="keys", MAAS_PORT=str(port))
-    poll(lambda: _is_ready(url), 20, "the other server is ready")
+    poll(lambda: _is_ready(url), what="the other server is ready")
     with MaaS(url) as nobody, pytest.raises(Unauthenticated):
         nobody.search("cat", user_id=name)
     monkeypatch.setenv("MAAS_API_KEY", asyncio.run(make(prefix="ann-")))
@@ -330,10 +347,30 @@ def _is_ready(url: str) -> bool:
         return False
 
 
-def test_what_is_not_kept_is_warned_of(maas: MaaS, user: UUID) -> None:
-    with pytest.warns(UserWarning, match="metadata is not kept") as warned:
-        maas.add("I like tea.", user_id=user, metadata={"topic": "tea"})
-    assert warned[0].filename == __file__
+def test_memories_are_filtered_by_their_metadata(maas: MaaS, stack: Stack, user: UUID) -> None:
+    """AND, OR, NOT and ranges, as of mem0; what has none, and what fits only in kind, is left out."""
+    for price, topic in ((3, "tea"), (8, "tea"), (5, "coffee")):
+        said = f"I paid {price} euros for {topic} in the village."
+        maas.add(said, user_id=user, metadata={"topic": topic, "price": price, "tags": ["shop"]})
+    maas.add("In the village I paid nothing for the tea.", user_id=user)
+
+    def found(filters: dict[str, Any]) -> set[str]:
+        results = maas.search("What did I pay in the village?", user_id=user, filters=filters)["results"]
+        return {one["memory"].split()[2] for one in results}
+
+    assert found({"metadata": {"topic": "tea"}}) == {"3", "8"}
+    assert found({"metadata": {"price": {"gte": 5, "lt": 8}}}) == {"5"}
+    assert found({"AND": [{"metadata": {"topic": "tea"}}, {"NOT": {"metadata": {"price": 8}}}]}) == {"3"}
+    assert found({"OR": [{"metadata": {"price": 3}}, {"metadata": {"topic": "coffee"}}]}) == {"3", "5"}
+    assert found({"metadata": {"tags": {"contains": "shop"}, "topic": {"ne": "tea"}}}) == {"5"}
+    assert found({"metadata": {"price": "3"}}) == set()
+    body = {"user_id": str(user), "query": "village", "filters": {"metadata": {"topic": "coffee"}}}
+    (result,) = stack.client.post("/v1/memories/search", json=body).json()["results"]
+    assert result["metadata"] == {"topic": "coffee", "price": 5, "tags": ["shop"]}
+    for wrong in ({"price": 3}, {"metadata": 3}, {"metadata": {"price": {"near": 3}}}, {"user_id": "ann"}):
+        assert stack.client.post("/v1/memories/search", json=body | {"filters": wrong}).status_code == 400
+    with pytest.raises(InvalidRequest):
+        maas.add("I like tea.", user_id=user, metadata={"much": "x" * 5000})
 
 
 async def test_the_other_client_awaits_the_same(url: str, name: str) -> None:

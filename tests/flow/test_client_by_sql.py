@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -49,11 +50,26 @@ def fail(stack: Stack, run_id: UUID, *, silently: bool = False) -> None:
 def test_a_row_is_answered_and_remembered(maas: MaaS, stack: Stack, user: UUID) -> None:
     conversation = uuid4()
     request_id = maas.submit(
-        "My cat is called Pixel.", user_id=user, conversation_id=conversation, mode="ask", metadata={"channel": "web"}
+        "My cat is called Pixel.",
+        user_id=user,
+        conversation_id=conversation,
+        mode="ask",
+        metadata={"channel": "web"},
+        priority="low",
+        run_at=datetime(2026, 1, 2, tzinfo=UTC),
+        attributes={"batch": 7},
     )
     assert maas.wait(request_id).conversation_id == str(conversation)
-    (row,) = stack.rows("select source, mode, metadata from pipeline_runs where id = %s", UUID(request_id))
-    assert row == {"source": "sql", "mode": "ask", "metadata": {"channel": "web"}}
+    columns = "source, mode, metadata, priority, run_at, attributes"
+    (row,) = stack.rows(f"select {columns} from pipeline_runs where id = %s", UUID(request_id))
+    assert row == {
+        "source": "sql",
+        "mode": "ask",
+        "metadata": {"channel": "web"},
+        "priority": -1,
+        "run_at": datetime(2026, 1, 2, tzinfo=UTC),
+        "attributes": {"batch": 7},
+    }
     answer = maas.ask("What is my cat called?", user_id=str(user))
     assert "Pixel" in answer.text and answer.sources and answer.status == "COMPLETED"
 
@@ -63,7 +79,7 @@ def test_an_end_is_notified(maas: MaaS, stack: Stack, unclaimed: UUID, monkeypat
     monkeypatch.setattr(sql, "POLL_INTERVAL_S", 60)
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(maas.wait, unclaimed, timeout=15)
-        poll(lambda: stack.rows(CLIENT_WAITS), 10, "the client waits")
+        poll(lambda: stack.rows(CLIENT_WAITS), what="the client waits")
         fail(stack, unclaimed)
         with pytest.raises(RunFailed, match="loud"):
             waiting.result(10)
@@ -72,7 +88,7 @@ def test_an_end_is_notified(maas: MaaS, stack: Stack, unclaimed: UUID, monkeypat
 def test_an_end_without_a_notification_is_polled(maas: MaaS, stack: Stack, unclaimed: UUID) -> None:
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(maas.wait, unclaimed, timeout=15)
-        poll(lambda: stack.rows(CLIENT_WAITS), 10, "the client waits")
+        poll(lambda: stack.rows(CLIENT_WAITS), what="the client waits")
         fail(stack, unclaimed, silently=True)
         with pytest.raises(RunFailed, match="quiet"):
             waiting.result(10)
@@ -106,6 +122,8 @@ def test_a_lost_connection_is_opened_again(maas: MaaS, stack: Stack, user: UUID)
         ("a\x00b", {}, "invalid_request"),
         ("a", {"assistant": "nobody"}, "unknown_assistant"),
         ("a", {"mode": "wild"}, "invalid_request"),
+        ("a", {"priority": "urgent"}, "invalid_request"),
+        ("a", {"run_at": "soon"}, "invalid_request"),
         ("a", {"attachment_ids": [NOBODY]}, "not_found"),
         ("a", {"user_id": "ann@example.org"}, "needs_url"),
     ],
@@ -148,7 +166,7 @@ async def test_many_waiters_share_one_listener(stack: Stack, unclaimed: UUID, mo
         async with asyncio.TaskGroup() as group:
             failing = group.create_task(asyncio.wait_for(_failure(maas, unclaimed), 15))
             asked = [group.create_task(maas.ask("My cat is called Pixel.", user_id=user)) for user in users]
-            await apoll(lambda: stack.rows(CLIENT_WAITS), 10, "the client waits")
+            await apoll(lambda: stack.rows(CLIENT_WAITS), what="the client waits")
             fail(stack, unclaimed)
         answers = [task.result() for task in asked]
         assert {answer.status for answer in answers} == {"COMPLETED"} and "loud" in failing.result()

@@ -14,11 +14,15 @@ from maas.client import Action, Document, InvalidRequest, NotFound, RunFailed, U
 from maas.client import actions as of_actions
 from maas.client import conversations as of_conversations
 from maas.client import files as of_files
-from maas.conversations import MessageRole
+from maas.client import runs as of_runs
+from maas.client import schedules as of_schedules
+from maas.conversations import MessageRole, Mode
 from maas.conversations.actions import ActionStatus
-from maas.http import attachments, conversations, knowledge
+from maas.engine.states import PriorityWord
+from maas.http import actions, attachments, conversations, knowledge, links, schedules
 from tests.breaking_proxy import breaking_proxy
 from tests.pictures import picture
+from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
 PARAMETERS = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -55,16 +59,20 @@ def propose(stack: Stack, maas: MaaS, user: UUID, place: int = 1) -> str:
 @pytest.mark.parametrize(
     ("shown", "sent"),
     [
-        (of_actions.Action, conversations.Action),
+        (of_actions.Action, actions.Action),
         (of_conversations.Conversation, conversations.Conversation),
         (of_conversations.ConversationSummary, conversations.ConversationSummary),
         (of_conversations.OpenedConversation, conversations.OpenedConversation),
         (of_conversations.ConversationMessage, conversations.ConversationMessage),
+        (of_conversations.ConversationLink, links.ConversationLink),
+        (of_conversations.CreatedLink, links.CreatedLink),
+        (of_conversations.ForgottenConversation, conversations.ForgottenConversation),
         (of_files.Attachment, attachments.Attachment),
         (of_files.Document, knowledge.DocumentState),
         (of_files.AddedDocument, knowledge.AddedDocument),
         (of_files.RemovedDocument, knowledge.DocumentRemoved),
         (of_files.Passage, knowledge.FoundPassage),
+        (of_schedules.Schedule, schedules.Schedule),
     ],
 )
 def test_values_have_the_fields_of_the_server(shown: type, sent: Any) -> None:
@@ -75,6 +83,7 @@ def test_words_are_those_of_the_server() -> None:
     assert get_args(of_actions.ActionStatus) == tuple(ActionStatus)
     assert get_args(of_conversations.Role) == tuple(MessageRole)
     assert get_args(of_files.SearchMode) == knowledge.MODES
+    assert (get_args(of_runs.Priority), get_args(of_runs.Mode)) == (get_args(PriorityWord), get_args(Mode))
 
 
 def test_a_conversation_is_opened_changed_read_and_cleared(maas: MaaS, name: str) -> None:
@@ -87,14 +96,73 @@ def test_a_conversation_is_opened_changed_read_and_cleared(maas: MaaS, name: str
     other = maas.open_conversation(user_id=name)
     assert [one["id"] for one in maas.conversations(user_id=name)] == [other["id"], opened["id"]]
     assert [one["id"] for one in maas.conversations(user_id=name, limit=1)] == [other["id"]]
+    assert [one["id"] for one in maas.conversations(user_id=name, q="Pixel")] == [opened["id"]]
     answer, question = maas.messages(opened["id"])
     assert (question["role"], question["content"], answer["role"]) == ("user", "My cat is called Pixel.", "assistant")
     assert maas.messages(opened["id"], role="tool") == [] and len(maas.messages(opened["id"], limit=1)) == 1
+    assert maas.change_conversation(opened["id"], is_pinned=True)["is_pinned"]
+    assert [one["id"] for one in maas.conversations(user_id=name)] == [opened["id"], other["id"]]
+    assert maas.change_conversation(other["id"], is_archived=True)["is_archived"]
+    assert [one["id"] for one in maas.conversations(user_id=name)] == [opened["id"]]
+    assert [one["id"] for one in maas.conversations(user_id=name, archived=True)] == [other["id"]]
     assert maas.clear_conversation(opened["id"]) == 2 and maas.messages(opened["id"]) == []
-    with pytest.raises(InvalidRequest, match="send mode or title"):
+    with pytest.raises(InvalidRequest, match="send mode, title, is_pinned or is_archived"):
         maas.change_conversation(opened["id"])
+    found = maas.delete_conversation(opened["id"], preview=True)
+    assert (found["messages"], found["logs"], found["records"]) == (0, 2, 1)
+    assert maas.delete_conversation(opened["id"]) == found
+    assert maas.get_all(user_id=name)["results"] == []
+    with pytest.raises(NotFound):
+        maas.delete_conversation(opened["id"])
     with pytest.raises(NotFound):
         maas.messages(NOBODY)
+
+
+def test_links_are_off_until_an_operator_allows_them(maas: MaaS, stack: Stack, name: str) -> None:
+    conversation = maas.open_conversation(user_id=name)["id"]
+    reply = stack.client.post(f"/v1/conversations/{conversation}/links", json={})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (409, "links_off")
+    with pytest.raises(InvalidRequest, match="MAAS_LINK_DAYS"):
+        maas.share_conversation(conversation)
+    assert maas.links(user_id=name) == []
+    with pytest.raises(NotFound):
+        maas.revoke_link(NOBODY)
+    assert stack.client.get("/ui/config.json").json()["link_days"] == 0
+
+
+def test_a_temporary_conversation_is_not_remembered(maas: MaaS, name: str) -> None:
+    opened = maas.open_conversation(user_id=name, is_remembered=False)
+    assert not opened["is_remembered"]
+    maas.ask("My cat is called Pixel.", user_id=name, conversation_id=opened["id"])
+    assert maas.search("Pixel", user_id=name)["results"] == []
+    assert [one["is_remembered"] for one in maas.conversations(user_id=name)] == [False]
+
+
+def test_a_schedule_sends_a_request_when_it_is_due(maas: MaaS, stack: Stack, name: str) -> None:
+    """Its time comes earlier here; nobody waits for a minute to end."""
+    assert maas.schedules(user_id=name) == []
+    added = maas.add_schedule("My cat is called Pixel.", "0 3 1 1 *", user_id=name, timezone="Europe/Lisbon")
+    assert added["next_at"] and added["next_at"].endswith("-01-01T03:00:00Z")
+    assert maas.change_schedule(added["id"], paused=True)["paused_at"]
+    resumed = maas.change_schedule(added["id"], cron=" 30 4  2 1 * ", paused=False)
+    assert (resumed["cron"], resumed["paused_at"]) == ("30 4 2 1 *", None)
+    stack.rows("update schedules set next_at = now() where id = %s", UUID(added["id"]))
+    runs = {"attributes": json.dumps({"schedule": added["id"]}), "user_id": added["user_id"]}
+    (run,) = poll(lambda: stack.client.get("/v1/runs", params=runs).json()["results"])
+    assert maas.wait(run["request_id"]).status == "COMPLETED"
+    (shown,) = maas.schedules(user_id=name)
+    assert shown["last_at"] and shown["next_at"] == resumed["next_at"] and shown["error"] is None
+    for cron, cause in (("0 25 * * *", "cron: Bad hour"), ("", "cron: must have five fields")):
+        with pytest.raises(InvalidRequest, match=cause):
+            maas.change_schedule(added["id"], cron=cron)
+    with pytest.raises(InvalidRequest, match="unknown time zone"):
+        maas.add_schedule("hello", "0 3 * * *", user_id=name, timezone="Nowhere/Town")
+    with pytest.raises(InvalidRequest, match="assistant"):
+        maas.add_schedule("hello", "0 3 * * *", user_id=name, assistant="nobody")
+    maas.delete_schedule(added["id"])
+    assert maas.schedules(user_id=name) == []
+    with pytest.raises(NotFound):
+        maas.delete_schedule(added["id"])
 
 
 def test_an_action_is_edited_and_approved_as_it_was_shown(maas: MaaS, stack: Stack, user: UUID) -> None:
@@ -135,6 +203,18 @@ def test_a_lost_decision_is_not_an_error_and_not_turned(maas: MaaS, stack: Stack
         with pytest.raises(InvalidRequest) as decided:
             unlucky.approve(second, user_id=user)
     assert (decided.value.code, decided.value.details) == ("already_decided", {"status": "rejected"})
+
+
+def test_several_are_decided_at_once(maas: MaaS, stack: Stack, url: str, user: UUID) -> None:
+    """All as they were shown, or none; a lost reply is not an error."""
+    shown = [maas.get_action(propose(stack, maas, user)) for _ in range(2)]
+    with pytest.raises(InvalidRequest) as changed:
+        maas.decide([shown[0], {**shown[1], "fingerprint": "0" * 32}], "approve", user_id=user)
+    assert changed.value.code == "changed" and len(maas.actions(user_id=user, status="pending")) == 2
+    with breaking_proxy(url) as proxy, MaaS(proxy.url) as unlucky:
+        proxy.faults += ["lost"]
+        decided = unlucky.decide(shown, "reject", user_id=user)
+    assert [(one["id"], one["status"]) for one in decided] == [(one["id"], "rejected") for one in shown]
 
 
 def test_a_lost_opening_is_not_repeated(maas: MaaS, url: str, user: UUID) -> None:
@@ -216,6 +296,7 @@ async def test_the_other_client_awaits_the_same(maas: MaaS, stack: Stack, url: s
         assert (await other.reject(action_id, user_id=user))["status"] == "rejected"
         opened = await other.open_conversation(user_id=user)
         assert opened["id"] in [one["id"] for one in await other.conversations(user_id=user)]
+        assert await other.conversations(user_id=user, q="zeppelin") == []
         image = await other.upload_image(picture("JPEG"), user_id=user)
         assert (await other.download_image(image["id"], user_id=user)).startswith(b"\xff\xd8")
         document = await other.add_document("canteen.md", PAGE, user_id=user)

@@ -85,7 +85,7 @@ def test_import_goes_on_after_a_stop(stack: Stack, user: UUID, tmp_path: Path) -
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    poll(lambda: stack.rows("select from raw_logs where user_id = %s limit 1", user), 20)
+    poll(lambda: stack.rows("select from raw_logs where user_id = %s limit 1", user))
     command.kill()
     command.wait()
     assert maas(stack, "import", str(path), "--user", str(user), "--no-wait").returncode == 0
@@ -119,7 +119,7 @@ def test_pause_cancel_and_retry(stack: Stack, user: UUID) -> None:
     later = maas(stack, "ask", "Later?", "-u", str(user), "--at", "2100-01-01", "--attribute", "batch=7").stdout.strip()
     now = stack.ask(user, "Now?")
     poll(
-        lambda: stack.rows("select paused, scheduled from v_queue") == [{"paused": 1, "scheduled": 1}], 10, "both wait"
+        lambda: stack.rows("select paused, scheduled from v_queue") == [{"paused": 1, "scheduled": 1}], what="both wait"
     )
     done = maas(stack, "top", "--once")
     assert done.returncode == 0, done.stderr
@@ -140,10 +140,28 @@ def test_pause_cancel_and_retry(stack: Stack, user: UUID) -> None:
     assert stack.answer(now)["status"] == "COMPLETED"
 
 
+def test_schedules_are_added_listed_paused_and_deleted(stack: Stack, user: UUID) -> None:
+    whose = ("--user", str(user))
+    added = maas(stack, "schedules", "add", "30 8 * * 1-5", "What is due?", *whose, "--timezone", "Europe/Lisbon")
+    assert added.returncode == 0, added.stderr
+    schedule = added.stdout.strip()
+    listed = maas(stack, "schedules", "list", *whose).stdout
+    assert schedule in listed and "08:30" in listed and "active" in listed
+    assert maas(stack, "schedules", "pause", schedule).stdout == "paused\n"
+    assert "paused" in maas(stack, "schedules", "list", *whose).stdout
+    assert "next: " in maas(stack, "schedules", "resume", schedule).stdout
+    refused = maas(stack, "schedules", "add", "8:30", "hello", *whose)
+    assert refused.returncode == 1 and "cron: must have five fields" in refused.stderr
+    assert maas(stack, "schedules", "delete", schedule).stdout == "deleted\n"
+    gone = maas(stack, "schedules", "delete", schedule)
+    assert (gone.returncode, gone.stderr) == (1, f"maas: there is no schedule {schedule}\n")
+    assert stack.rows("select from audit where user_id = %s and action = 'schedule'", user)
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("cancel",), "by their ids, or by options"),
+        (("cancel",), "either by their ids or by options"),
         (("retry", "--attribute", "batch"), "must look like NAME=VALUE"),
         (("pause", "user", "ann"), "a user is named by a UUID"),
         (("pause", "weather", "rain"), "one of assistant, key, model, user"),
@@ -251,7 +269,9 @@ def test_help_loads_neither_commands_nor_settings() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert "maas.cli" in loaded
-    assert not {"pydantic", "asyncpg", "structlog", "maas.composition", "maas.cli.invocation"} & set(loaded.split())
+    assert not {"pydantic", "asyncpg", "structlog", "maas.composition", "maas.terminal.invocation"} & set(
+        loaded.split()
+    )
 
 
 def test_an_unexpected_error_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -308,8 +328,8 @@ def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -
         os.killpg(up.pid, signal.SIGINT)
         output = up.communicate(timeout=30)[0]
     assert up.returncode == 0, output
-    poll(lambda: not _is_listening(port), 10)
-    poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
+    poll(lambda: not _is_listening(port))
+    poll(lambda: not any((folder / "data").rglob("postmaster.pid")))
 
 
 def test_up_starts_a_dead_process_again(database: str, tmp_path: Path) -> None:
@@ -323,8 +343,8 @@ def test_up_starts_a_dead_process_again(database: str, tmp_path: Path) -> None:
             poll(lambda: "MaaS answers at" in (tmp_path / "log").read_text(), 40)
             for child in children_of(up.pid):
                 os.kill(child, signal.SIGKILL)
-            poll(lambda: (tmp_path / "log").read_text().count("starting it again") == 2, 10)
-            poll(lambda: _is_ready(client), 20)
+            poll(lambda: (tmp_path / "log").read_text().count("starting it again") == 2)
+            poll(lambda: _is_ready(client))
             url = client.post("/v1/runs", json={"user_id": str(uuid4()), "query": "Still there?"}).json()["poll_url"]
             assert client.get(url, params={"wait": 30}).json()["status"] == "COMPLETED"
     finally:
@@ -344,8 +364,8 @@ def test_up_that_is_killed_takes_its_children_along(reachable_tmp: Path) -> None
         poll(lambda: _is_ready(client), 40)
     up.kill()
     up.wait()
-    poll(lambda: not _is_listening(port), 15)
-    poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
+    poll(lambda: not _is_listening(port))
+    poll(lambda: not any((folder / "data").rglob("postmaster.pid")))
 
 
 def test_up_refuses_open_access(stack: Stack) -> None:
@@ -362,6 +382,8 @@ def test_migrate_prepares_any_database(stack: Stack) -> None:
         try:
             before = maas(stack, "runs", DATABASE_URL=dsn)
             assert before.returncode == 1 and "maas migrate" in before.stderr
+            steps = json.loads(maas(stack, "migrate", "--plan", "--json", DATABASE_URL=dsn).stdout)["steps"]
+            assert steps[0]["file"].startswith("schema/") and steps[0]["locks"] == []
             assert f"{len(prompt_files())} prompts seeded" in maas(stack, "migrate", DATABASE_URL=dsn).stdout
             assert maas(stack, "migrate", DATABASE_URL=dsn).stdout == "up to date\n"
             idle = maas(stack, "ask", "hi", DATABASE_URL=dsn)

@@ -205,6 +205,6 @@ def test_a_row_of_an_operator_stops_the_start(stack: Stack, needs: dict[str, lis
     query = "insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)"
     stack.rows(query, json.dumps({"needs": needs}))
     process = stack.launch("main.py")
-    poll(lambda: process.poll() is not None, 20, "it ends")
+    poll(lambda: process.poll() is not None, what="it ends")
     assert process.returncode == 1
     assert words in " ".join(stack.last_words(process).split()) and "Traceback" not in stack.last_words(process)

@@ -38,13 +38,15 @@ def scraped(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> It
         price = "insert into model_prices (provider, model, input, output) values ('openai', 'responder', 1000, 2000)"
         stack.rows(price)
         stack.start_server()
+        stack.rows("select maas_create_webhook(null, 'https://127.0.0.1/nobody', null)")  # no address to send to
         tools = {"MAAS_TOOLS": "tests.toolbox:TOOLS"}
         stack.start_orchestrator(**models.settings(), **tools, TOOLBOX=str(folder))
         stack.wait_archived(stack.ask(uuid4(), "Write it down.", assistant="clerk", mode="auto"))
         models.statuses["responder"] = 401
         stack.answer(stack.ask(uuid4(), "Who are you?"))
-        poll(lambda: 'status="FAILED"' in stack.client.get("/metrics").text, 10)
-        poll(lambda: 'finish="error"' in stack.client.get("/metrics").text, 10)
+        poll(lambda: 'status="FAILED"' in stack.client.get("/metrics").text)
+        poll(lambda: 'finish="error"' in stack.client.get("/metrics").text)
+        poll(lambda: 'outcome="retried"' in stack.client.get("/metrics").text)
         samples: dict[str, list[dict[str, Any]]] = {}
         for family in text_string_to_metric_families(stack.client.get("/metrics").text):
             for sample in family.samples:
@@ -103,6 +105,15 @@ def test_what_a_model_and_a_tool_did_is_counted(scraped: dict[str, list[dict[str
     assert {one["state"] for one in scraped["maas_pool_connections"]} == {"idle", "used"}
     assert scraped["maas_database_bytes"][0]["value"] > 1_000_000
     assert scraped["maas_info"][0]["version"]
+
+
+def test_webhooks_that_do_not_answer_are_seen(scraped: dict[str, list[dict[str, Any]]]) -> None:
+    attempts = {one["outcome"]: one["value"] for one in scraped["maas_webhook_deliveries_total"]}
+    assert attempts.keys() == {"retried"} and attempts["retried"] >= 1
+    assert scraped["maas_webhook_events_waiting"][0]["value"] >= 1
+    assert scraped["maas_webhook_oldest_seconds"][0]["value"] > 0
+    states = {one["state"]: one["value"] for one in scraped["maas_webhooks"]}
+    assert states == {"enabled": 1, "asked": 0, "gone": 0, "failing": 0, "queue_full": 0}
 
 
 def test_grafana_can_read_it() -> None:

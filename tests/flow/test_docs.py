@@ -19,10 +19,10 @@ import pytest
 
 from maas.agents.definition import read_definition
 from maas.assistants.registry import load_openers, load_tools
-from maas.cli.invocation import LOCAL_USER
 from maas.engine.stages import Deps
 from maas.memory.ranking import WEIGHTS
 from maas.settings import load_settings
+from maas.terminal.invocation import LOCAL_USER
 from maas.tools.mcp_client.naming import names_without_prefix
 from maas.tools.mcp_client.servers import read_servers
 from maas.tools.tool import Toolset

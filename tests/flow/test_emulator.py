@@ -174,7 +174,7 @@ def played(
         stack.launch("learning_agent/emulator/office.py", str(tools))
         stack.start_server()
         stack.start_orchestrator(**settings)
-        poll(lambda: stack.rows("select from tools where name = 'office__send_letter'"), 20, "the tools are there")
+        poll(lambda: stack.rows("select from tools where name = 'office__send_letter'"), what="the tools are there")
         with StoredMemory(dsn) as memory, MaaS(f"http://127.0.0.1:{stack.port}") as client:
             yield scene_of(stack, memory, client, "openai:responder"), stack, port
 

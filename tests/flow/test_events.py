@@ -292,6 +292,7 @@ def test_an_answer_is_read_while_the_model_speaks(streaming: Stack, models: Mode
     assert words([first, *rest]) == rest[-1].data["final_answer"] == models.replies["responder"]
     (call,) = streaming.rows("select * from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
     assert (call["tokens_in"], call["tokens_out"], call["finish"], call["attempts"]) == (11, 7, "stop", 1)
+    assert 0 < call["first_ms"] < call["ms"]
 
 
 def test_an_answer_that_is_there_at_once_is_sent_whole(streaming: Stack, models: ModelServer, user: UUID) -> None:

@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas import AsyncMaaS, MaaS
-from maas.cli.invocation import LOCAL_USER
 from maas.client import CorrectedFact, Fact, InvalidRequest, NotFound
 from maas.client import results as of_client
 from maas.memory import facts as of_memory
+from maas.terminal.invocation import LOCAL_USER
 from tests.flow.test_mcp_server import call, connected, refused, url_of
 from tests.stack import Stack, maas
 
@@ -166,7 +166,16 @@ async def test_a_model_lists_facts_and_notes_decisions(stack: Stack, client: Maa
         assert await call(mcp, "decide_fact", fact_id=jazz, verdict="wrong") == {"fact_id": jazz, "verdict": "wrong"}
         assert [one["id"] for one in (await call(mcp, "list_facts", state="wrong"))["results"]] == [jazz]
         assert (await call(mcp, "list_facts", as_of="2001-01-01T00:00:00Z"))["results"] == []
+        bergen = facts["I moved to Bergen."]["id"]
+        new = await call(mcp, "correct_fact", fact_id=bergen, fact="I live in Voss.")
+        assert "I live in Voss." in {one["fact"] for one in (await call(mcp, "list_facts"))["results"]}
+        (left,) = (await call(mcp, "list_facts", state="corrected"))["results"]
+        assert left["id"] == bergen and left["replaced_by"] == new["fact_id"]
+        merged = (await mcp.call_tool("merge_names", {"name": "user", "same_as": "Ann"})).content[0]
+        assert "4 facts are about the first" in str(merged)
+        assert len((await call(mcp, "list_facts", about="Ann", state="all"))["results"]) == 4
     async with connected(url_of(stack), **{"x-maas-user": f"other-{name}"}) as mcp:
+        assert "there is no fact" in await refused(mcp, "correct_fact", fact_id=bergen, fact="I live in Rome.")
         assert (await call(mcp, "list_facts"))["results"] == []
         assert "there is no fact" in await refused(mcp, "decide_fact", fact_id=jazz, verdict="free")
 

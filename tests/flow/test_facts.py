@@ -6,10 +6,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
+import pytest
+
 from maas.builtin_model.language import PHRASES
 from maas.engine.drafts import Draft
 from maas.prompting.trimming import NEAREST
+from tests.sql.traces import tables_with
 from tests.stack import Stack
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    return {"MAAS_LINK_DAYS": "1"}
 
 
 def ask(stack: Stack, user: UUID, *queries: str) -> UUID:
@@ -179,8 +188,63 @@ def test_an_answer_says_that_memory_holds_none(stack: Stack, user: UUID) -> None
     assert NEAREST in lines and any("Tom" in line for line in lines[lines.index(NEAREST) :])
     answer = stack.rows("select final_answer from pipeline_runs where id = %s", run_id)[0]["final_answer"]
     assert PHRASES["en"].no_result in answer and PHRASES["en"].nearest_heading in answer and "Tom" in answer
-    assert NEAREST not in focus(stack, ask(stack, user, "Where do I live?"))
+    searched = stack.answer(run_id)["searched"]
+    assert (searched["messages"], searched["found"]) == (22, "no") and searched["confidence"] < 0.25
+    home = ask(stack, user, "Where do I live?")
+    assert NEAREST not in focus(stack, home)
+    assert stack.answer(home)["searched"]["found"] == "yes" and stack.answer(home)["searched"]["confidence"] >= 0.9
+    statement = stack.answer(ask(stack, user, "I also like rain."))["searched"]
+    assert statement["messages"] > searched["messages"] and statement["found"] is statement["confidence"] is None
     called = ask(stack, user, *(f"It snowed on day {number}." for number in range(8)), "What is my grandmother called?")
     assert NEAREST in focus(stack, called), "what the neighbour is called is no answer"
     known = post(stack, "/v1/context", user_id=str(user), query="In which town is my home?")
     assert known["found"] and known["confidence"] >= 0.9 and "Bergen" in known["context"]
+
+
+def test_no_way_out_shows_a_forgotten_word(stack: Stack, user: UUID) -> None:
+    mark, whose, conversation = "zqx61wv", str(user), str(uuid4())
+    ids = [
+        stack.ask(
+            user,
+            f"My landlord is called {mark.title()}.",
+            conversation_id=conversation,
+            metadata={"note": mark},
+            attributes={"about": mark},
+        ),
+        stack.ask(user, f"remember: {mark} gets the rent on Fridays"),
+        stack.ask(user, "Who is my landlord?", conversation_id=conversation),
+        stack.ask(user, "How is the weather?", conversation_id=conversation),
+        stack.ask(user, "What can you do?"),
+    ]
+    stored = post(stack, "/v1/responses", model="mentor", input=f"{mark.title()} is ill.", user=whose)["id"]
+    stack.wait_archived(*(row["id"] for row in stack.rows("select id from pipeline_runs where user_id = %s", user)))
+    token = post(stack, f"/v1/conversations/{conversation}/links", 201)["token"]
+    ways = [
+        *(f"/v1/runs/{one}{end}" for one in ids for end in ("", "/trace", "/events", "/debug")),
+        *(f"/v1/{what}?user_id={user}" for what in ("runs", "conversations", "memories", "actions", "links")),
+        *(f"/v1/users/{user}/{what}" for what in ("export", "facts?state=all", "memory", "export?format=aimem")),
+        *(f"/v1/{what}" for what in (f"conversations/{conversation}/messages", f"responses/{stored}", "admin/audit")),
+    ]
+    searches = [
+        ("/v1/memories/search", {"user_id": whose, "query": "landlord rent ill", "facts": True}),
+        ("/v1/context", {"user_id": whose, "query": "Who is my landlord?"}),
+        ("/v1/shared", {"token": token}),
+    ]
+
+    def shown() -> set[str]:
+        replies = {path: stack.client.get(path).text for path in ways}
+        replies |= {path: stack.client.post(path, json=body).text for path, body in searches}
+        return {path for path, text in replies.items() if mark in text.casefold()}
+
+    assert {f"/v1/runs/{ids[0]}/trace", f"/v1/users/{user}/export", *(path for path, _ in searches)} <= shown()
+    query = "select id from raw_logs where user_id = %s and content ilike %s and message_type = 'user_query'"
+    for row in stack.rows(query, user, f"%{mark}%"):
+        path = f"/v1/memories/{row['id']}"
+        assert stack.client.delete(path, params={"user_id": whose, "doubtful": "true"}).status_code in (200, 404)
+    with psycopg.connect(stack.dsn, autocommit=True, row_factory=psycopg.rows.dict_row) as connection:
+        assert tables_with(connection, mark) == []
+    assert shown() == set()
+    assert stack.client.get(f"/v1/runs/{ids[0]}").json()["status"] == "COMPLETED"
+    assert (
+        mark not in stack.answer(stack.ask(user, "Who is my landlord?", conversation_id=conversation))["final_answer"]
+    )

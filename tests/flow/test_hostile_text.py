@@ -146,7 +146,7 @@ def test_commands_print_in_one_place() -> None:
     """Whoever prints past it forgets what stored text can hold."""
     for path in sorted((ROOT / "maas" / "cli").rglob("*.py")):
         if path != ROOT / "maas" / "cli" / "output.py":
-            assert not list(past(path)), f"{path.name} prints, or makes text for rich, past maas.cli.output"
+            assert not list(past(path)), f"{path.name} prints, or makes text for rich, past maas.terminal.output"
 
 
 def past(path: Path) -> Iterator[str]:

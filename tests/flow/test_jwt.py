@@ -109,12 +109,12 @@ def test_a_user_who_is_an_admin(stack: Stack) -> None:
     token = signed(supabase(user))
     assert get(stack, "/v1/memories", token, user_id=anybody) == 404
     stack.rows("insert into user_roles (user_id, role) values (%s, 'admin')", user)
-    poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 200, 3, "the user is an admin")
+    poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 200, what="the user is an admin")
     assert get(stack, "/v1/memories", token, user_id=str(user)) == 200
     seen = stack.rows("select user_id from v_audit where action = 'user_access' and actor = %s", f"jwt:{user}")
     assert [str(row["user_id"]) for row in seen] == [anybody]  # what is their own is nobody else's
     stack.rows("delete from user_roles where user_id = %s", user)
-    poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 404, 3, "the user is none any more")
+    poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 404, what="the user is none any more")
 
 
 def test_a_subject_that_is_no_uuid_is_refused(stack: Stack) -> None:
@@ -302,8 +302,8 @@ def test_keys_rotate(fresh_database: str, httpserver: HTTPServer) -> None:
         serve(httpserver, {"new": after})
         clock.now += JWKS_TTL_S
         await show(new)
-        await apoll(lambda: httpserver.log, 5, "the keys are read again")
-        await apoll(lambda: is_refused(show, old), 5, "the old key is forgotten")
+        await apoll(lambda: httpserver.log, what="the keys are read again")
+        await apoll(lambda: is_refused(show, old), what="the old key is forgotten")
 
     with_authenticator(fresh_database, work, lambda client: JwksCache(url, client, clock), jwks_url=url)
 

@@ -206,9 +206,9 @@ async def test_only_who_archives_compacts(stack: Stack) -> None:
             deps = Deps(db, load_settings(**changed), RoleModels({}, BuiltinModel()))
             return set(choose_background_tasks(deps, choose_stages(stages), None))
 
-    assert await background_tasks() == {"compactor", "count_terms", "erase", "webhooks"}
-    assert await background_tasks(("analyzer", "final_responder")) == {"count_terms", "erase", "webhooks"}
-    assert await background_tasks(compact_every=0) == {"count_terms", "erase", "webhooks"}
+    assert "compactor" in await background_tasks()
+    assert "compactor" not in await background_tasks(("analyzer", "final_responder"))
+    assert "compactor" not in await background_tasks(compact_every=0)
 
 
 def test_an_orchestrator_compacts_and_sources_stay(stack: Stack, user: UUID) -> None:

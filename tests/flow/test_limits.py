@@ -131,7 +131,7 @@ def test_silence_within_a_body_ends_it(stack: Stack) -> None:
 def test_who_leaves_within_a_body_is_no_error_of_ours(stack: Stack, path: str) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(RUN.replace(b"/v1/runs", path.encode()) + b"{")
-    poll(lambda: f'"path": "{path}", "status": 400' in stack.log(), 5, "it is logged")
+    poll(lambda: f'"path": "{path}", "status": 400' in stack.log(), what="it is logged")
     assert "request_crashed" not in stack.log()
 
 
@@ -169,7 +169,7 @@ def test_one_connection_too_many_must_retry_later(stack: Stack) -> None:
     finally:
         for connection in waiting:
             connection.close()
-    poll(lambda: stack.client.get("/healthz").status_code == 200, 10, "a connection is free again")
+    poll(lambda: stack.client.get("/healthz").status_code == 200, what="a connection is free again")
 
 
 def test_one_follower_too_many_must_retry_later(stack: Stack) -> None:
@@ -182,7 +182,7 @@ def test_one_follower_too_many_must_retry_later(stack: Stack) -> None:
         refused = stack.client.get(path, timeout=5)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
         assert refused.headers["retry-after"] == "1"
-    poll(lambda: _can_follow(stack, path), 10, "a place is free again")
+    poll(lambda: _can_follow(stack, path), what="a place is free again")
 
 
 def _can_follow(stack: Stack, path: str) -> bool:

@@ -41,6 +41,7 @@ def test_an_answer_cites_what_it_quotes(stack: Stack, user: UUID) -> None:
     assert len(of_line) == 3, "the statement was made on three days"
     assert set(of_line) <= set(answer["used"])
     assert set(answer["used"]) < {one["id"] for one in answer["sources"]}
+    assert answer["searched"]["found"] == "yes"
     assert MARKS_RULE in answer["payload"].system
     lines = answer["payload"].memory.splitlines()
     assert sum(line.startswith(f"- [{number}] [2024-05-03, ") for line in lines) == 1

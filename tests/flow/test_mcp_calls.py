@@ -6,15 +6,17 @@ import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 import pytest
 from mcp import Client, MCPError
+from mcp_types import ElicitResult
 
-from tests.assistants.ads.marketer import Marketer, marketer
+from tests.assistants.ads.marketer import Marketer, execute, marketer
 from tests.assistants.ads.test_tools_page import DANGEROUS
-from tests.flow.test_mcp_server import ASKING, READING, connected, program, text_of, url_of
+from tests.flow.test_mcp_server import ASKING, READING, connected, opened, program, text_of, url_of
+from tests.mcp_wire import ELICITATION, McpWire
 from tests.polling import apoll, poll
 
 
@@ -23,7 +25,7 @@ def shared(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     with marketer(fresh_database, tmp_path_factory.mktemp("marketer")) as one:
         one.stack.start_server()
         one.stack.start_orchestrator(**one.settings())
-        poll(lambda: known(one), 20, "the tools are stored")
+        poll(lambda: known(one), what="the tools are stored")
         yield one
 
 
@@ -39,9 +41,10 @@ def known(business: Marketer) -> bool:
     return bool(business.stack.rows("select from maas_assistant_tools('ads')"))
 
 
-def as_user(business: Marketer, user: UUID | None = None) -> Any:
+def as_user(business: Marketer, user: UUID | None = None, **options: Any) -> Any:
     """A client that the advertising tools are offered to."""
-    return connected(url_of(business.stack), **{"x-maas-user": str(user or business.user), "x-maas-assistant": "ads"})
+    headers = {"x-maas-user": str(user or business.user), "x-maas-assistant": "ads"}
+    return opened(url_of(business.stack), headers, **options)
 
 
 async def call(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
@@ -112,6 +115,70 @@ async def test_a_dangerous_call_waits_and_is_made_once(business: Marketer, via: 
     assert business.stack.client.post(path, json={"user_id": str(business.user)}).status_code == 409
 
 
+@pytest.mark.parametrize("answer", ["accept", "decline", "cancel"])
+async def test_a_client_that_can_asks_its_user(
+    business: Marketer, answer: Literal["accept", "decline", "cancel"]
+) -> None:
+    """What waits is shown in the words of MaaS, and done once the user of the client says yes."""
+    shown: list[str] = []
+
+    async def ask_user(_: Any, params: Any) -> ElicitResult:
+        shown.append(params.message)
+        assert business.writes() == []
+        return ElicitResult(action=answer, content={} if answer == "accept" else None)
+
+    async with as_user(business, elicitation_callback=ask_user) as client:
+        result = await client.call_tool("updateBudget", {"adset_id": "111", "daily_budget": 70})
+    (text,) = shown
+    assert text.startswith("⏸ **Ждёт вашего решения, пока ничего не сделано:**") and "updateBudget" in text
+    (action,) = business.stack.rows("select status from chat_pending_actions where user_id = %s", business.user)
+    assert len(business.writes()) == (answer == "accept")
+    if answer == "accept":
+        assert not result.is_error and json.loads(text_of(result))["success"] and action["status"] == "done"
+    elif answer == "decline":
+        assert result.is_error and "nothing was done" in text_of(result) and action["status"] == "rejected"
+    else:
+        assert (result.structured_content or {})["error_code"] == "approval_required" and action["status"] == "pending"
+
+
+async def test_what_an_answer_proposes_is_asked(business: Marketer) -> None:
+    """`ask` goes on from the assistant's answer to what came of the action."""
+    business.models.rounds["responder"] = [[execute(("updateBudget", {"adset_id": "111", "daily_budget": 70}))]]
+
+    async def ask_user(_: Any, params: Any) -> ElicitResult:
+        assert params.message.startswith("⏸") and business.writes() == []
+        return ElicitResult(action="accept", content={})
+
+    async with as_user(business, elicitation_callback=ask_user) as client:
+        result = await client.call_tool("ask", {"query": "Подними бюджет до 70.", "assistant": "ads"})
+    answer = (result.structured_content or {})["answer"]
+    assert len(business.writes()) == 1 and "⏸" not in answer and answer
+
+
+async def test_a_decision_is_on_what_was_shown_and_of_its_user(business: Marketer) -> None:
+    """An action that was changed meanwhile is not approved; another user's does not exist."""
+    arguments = {"adset_id": "111", "daily_budget": 70}
+
+    def reply(user: UUID, **params: Any) -> dict[str, Any]:
+        headers = {"x-maas-user": str(user), "x-maas-assistant": "ads"}
+        return McpWire(business.stack.client, ELICITATION, headers).call("updateBudget", arguments, **params)
+
+    asked = reply(business.user)["result"]
+    state, (key,) = asked["requestState"], asked["inputRequests"]
+    answered = {"requestState": state, "inputResponses": {key: {"action": "accept", "content": {}}}}
+    assert "there is no action" in reply(uuid4(), **answered)["result"]["content"][0]["text"]
+    assert reply(business.user, requestState=state)["result"]["inputRequests"] == asked["inputRequests"]
+    body = {"user_id": str(business.user), "arguments": arguments | {"daily_budget": 90}}
+    assert business.stack.client.patch(f"/v1/actions/{state}", json=body).is_success
+    assert reply(business.user, **answered)["result"]["isError"] and business.writes() == []
+    assert reply(business.user, requestState="x")["error"]["code"] == -32602
+    for wrong in ({"action": "burn"}, {}, None):
+        bad = reply(business.user, requestState=state, inputResponses={key: wrong})
+        assert bad["error"]["code"] == -32602, bad
+    left = reply(business.user, requestState=state, inputResponses={"x": {"action": "accept"}})["result"]
+    assert left["structuredContent"]["error_code"] == "approval_required" and business.writes() == []
+
+
 async def test_a_write_is_verified_and_waits_where_the_mode_says_so(business: Marketer) -> None:
     direction = business.direction()
     async with as_user(business) as client:
@@ -163,7 +230,7 @@ async def test_a_write_whose_orchestrator_dies_is_not_repeated(database: str, tm
     with marketer(database, tmp_path) as one:
         one.stack.start_server()
         program = one.stack.start_orchestrator(**one.settings())
-        poll(lambda: known(one), 20, "the tools are stored")
+        poll(lambda: known(one), what="the tools are stored")
         one.facebook.fault("hang", path="/101", method="POST", is_done=True)
         asked = {
             "user_id": str(one.user),
@@ -172,7 +239,7 @@ async def test_a_write_whose_orchestrator_dies_is_not_repeated(database: str, tm
             "arguments": {"campaign_id": "101"},
         }
         run_id = UUID(one.stack.client.post("/v1/tool_calls", json=asked).json()["request_id"])
-        await apoll(lambda: one.writes(), 20, "Facebook is asked")
+        await apoll(lambda: one.writes(), what="Facebook is asked")
         one.stack.stop(program, signal.SIGKILL)
         one.stack.start_orchestrator(**one.settings())
         run = one.finish(run_id)

@@ -9,8 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from subprocess import PIPE
@@ -38,15 +38,15 @@ from tests.polling import apoll, poll
 from tests.stack import ROOT, Stack, free_port
 
 READING = {"get_run", "search_memories", "get_context", "list_memories", "list_facts", "get_memory_sources"}
-ASKING = {"ask", "add_memory", "decide_fact", "delete_memory"}
+ASKING = {"ask", "add_memory", "decide_fact", "correct_fact", "merge_names", "delete_memory"}
 MAAS = [sys.executable, "-c", "from main import cli; cli()", "mcp"]
 NODE = ROOT / "tests" / "contract"
 POST = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
 @asynccontextmanager
-async def connected(url: str, mode: str = "auto", **headers: str) -> AsyncIterator[Client]:
-    """A client over HTTP."""
+async def opened(url: str, headers: Mapping[str, str], **options: Any) -> AsyncIterator[Client]:
+    """A client over HTTP with options of the SDK."""
     async with (
         httpx2.AsyncClient(
             headers=[(name.encode(), value.encode()) for name, value in headers.items()],
@@ -54,9 +54,14 @@ async def connected(url: str, mode: str = "auto", **headers: str) -> AsyncIterat
             trust_env=False,
             verify=False,
         ) as http,
-        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), **options) as client,
     ):
         yield client
+
+
+def connected(url: str, mode: str = "auto", **headers: str) -> AbstractAsyncContextManager[Client]:
+    """A client over HTTP."""
+    return opened(url, headers, mode=mode)
 
 
 @asynccontextmanager
@@ -124,6 +129,7 @@ async def test_what_one_session_remembers_another_finds(stack: Stack, name: str)
 
     async with connected(url_of(stack), **{"x-maas-user": name}) as client:
         kept = await call(client, "add_memory", memory="Лодка стоит в Бергене.", at="2024-05-01T10:00:00+02:00")
+        stack.wait_archived(UUID(kept["request_id"]))
         answer = await client.call_tool("ask", {"query": "My boat is called Zephyr."}, progress_callback=note)
         assert answer.structured_content and answer.structured_content["status"] == "COMPLETED"
     assert [message for _, message in steps][-2:] == ["RESPONDING", "COMPLETED"]
@@ -135,7 +141,7 @@ async def test_what_one_session_remembers_another_finds(stack: Stack, name: str)
         state = await call(client, "get_run", request_id=answer.structured_content["request_id"], wait=10)
         assert state == answer.structured_content
         assert (state["memory"], state["memory_reasons"], state["limited"]) == ("ok", [], None)
-        stack.wait_archived(UUID(kept["request_id"]), UUID(state["request_id"]))
+        stack.wait_archived(UUID(state["request_id"]))
         context = await call(client, "get_context", query="What is my boat called?")
         assert "Zephyr" in context["context"] and context["memory_ids"]
         page = await call(client, "list_memories", limit=1)
@@ -196,6 +202,7 @@ async def test_users_do_not_see_each_other(stack: Stack, name: str) -> None:
         ("list_facts", {"before": "x"}, "before"),
         ("decide_fact", {"fact_id": "1", "verdict": "wrong"}, "fact_id"),
         ("decide_fact", {"fact_id": str(UUID(int=1)), "verdict": "gone"}, "verdict"),
+        ("correct_fact", {"fact_id": str(UUID(int=1)), "fact": "x" * 501}, "fact"),
         ("get_run", {"request_id": "1"}, "request_id"),
         ("get_memory_sources", {"memory_id": "1"}, "memory_id"),
         ("delete_memory", {"memory_id": None}, "memory_id"),

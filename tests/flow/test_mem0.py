@@ -159,9 +159,15 @@ def test_lists_have_filters_and_pages(sdk: SDK, name: str) -> None:
         whose, {"metadata": {"is_last": True}}
     ) == [food]
     assert sdk.texts({"AND": [{"user_id": {"in": [name]}}]}, {"run_id": "s2"}) == [food]
+    assert sdk.texts({"OR": [whose | {"run_id": "s2"}, whose | {"run_id": "s0"}]}) == [food, pets]
+    assert len(sdk.texts({"OR": [whose]})) == 4
     first, last = sdk.get_all(whose, page=1, page_size=3), sdk.get_all(whose, page=2, page_size=3)
     assert [first["count"], len(first["results"]), first["next"], first["previous"]] == [
-        4, 3, "/mem0/v3/memories/?page=2&page_size=3", None]  # fmt: skip
+        4,
+        3,
+        "/mem0/v3/memories/?page=2&page_size=3",
+        None,
+    ]
     assert [one["memory"] for one in last["results"]] == [pets] and last["next"] is None
     within = {"filters": whose, "start_date": "2023-11-15", "end_date": "2023-11-16"}
     listed = sdk.read("POST", "/v3/memories/", json=within)["results"]
@@ -220,6 +226,8 @@ def test_categories_are_the_tags_of_summaries(stack: Stack, sdk: SDK, name: str)
         ({"OR": []}, "OR must be a list"),
         ({"AND": ["x"]}, "a condition must be an object"),
         ({"OR": [{"user_id": "a"}, {"user_id": "b"}]}, "user_id must be the name of one user"),
+        ({"OR": [{"user_id": "a"}, {"run_id": "x"}]}, "user_id must be the name of one user"),
+        ({"OR": [{"OR": [{"user_id": "a"}]}, {"user_id": "a"}]}, "user_id must be the name of one user"),
         ({"NOT": [{"user_id": "a"}]}, "user_id must be the name of one user"),
         ({"user_id": "*"}, "user_id must be the name of one user"),
         ({"user_id": {"ne": "a"}}, "user_id must be the name of one user"),
@@ -369,18 +377,22 @@ def test_nobody_reaches_what_is_of_others(stack: Stack, root: SDK, name: str) ->
             sdk.send("POST", "/v3/memories/search/", json={"query": "secret", "filters": {"user_id": name}}),
             sdk.send("POST", "/v3/memories/", json={"filters": {"AND": [{"AND": [{"user_id": name}]}]}}),
             sdk.send("POST", "/v3/memories/", json={"user_id": name}),
-            sdk.send("POST", "/v3/memories/add/", json={"messages": [{"role": "user", "content": "x"}],
-                                                        "filters": {"user_id": name}}),
+            sdk.send(
+                "POST",
+                "/v3/memories/add/",
+                json={"messages": [{"role": "user", "content": "x"}], "filters": {"user_id": name}},
+            ),
             sdk.send("DELETE", "/v1/memories/", params={"user_id": name}),
             sdk.send("DELETE", f"/v2/entities/user/{name.replace('/', '%2F').replace('?', '%3F')}/"),
             sdk.send("GET", path),
             sdk.send("PUT", path, json={"text": "x"}),
             sdk.send("DELETE", path),
             sdk.send("GET", f"{path}history/"),
-            sdk.send("PUT", "/v1/batch/", json={"memories": [{"memory_id": mine["id"], "text": "x"},
-                                                             item | {"text": "x"}]}),
+            sdk.send(
+                "PUT", "/v1/batch/", json={"memories": [{"memory_id": mine["id"], "text": "x"}, item | {"text": "x"}]}
+            ),
             sdk.send("DELETE", "/v1/batch/", json={"memories": [{"memory_id": mine["id"]}, item]}),
-        ]  # fmt: skip
+        ]
         assert {reply.status_code for reply in attempts} == {404}
         assert not [reply for reply in attempts if "Comet" in reply.text]
         assert [one["name"] for one in sdk.read("GET", "/v1/entities/")["results"]] == [own_name]
@@ -465,8 +477,9 @@ def test_an_export_takes_ids_and_metadata_along(stack: Stack, root: SDK, name: s
 def test_what_an_import_brings_is_no_surprise(stack: Stack, sdk: SDK, name: str, client: str) -> None:
     """An export may be edited before it is imported."""
     (added,) = sdk.add("I like tea.", user_id=name, metadata={"topic": "drinks"})
-    stack.rows("update raw_logs set metadata = jsonb_build_object('client', %s::jsonb) where id = %s",
-               client, added["id"])  # fmt: skip
+    stack.rows(
+        "update raw_logs set metadata = jsonb_build_object('client', %s::jsonb) where id = %s", client, added["id"]
+    )
     (known,) = sdk.get_all({"user_id": name})["results"]
     assert (known["agent_id"], known["metadata"]) == (None, None)
     assert known["run_id"] == ("s" if "run_id" in client else None)
@@ -475,8 +488,9 @@ def test_what_an_import_brings_is_no_surprise(stack: Stack, sdk: SDK, name: str,
 @pytest.mark.parametrize("client", ["null", '"x"'])
 def test_metadata_replace_what_is_no_object(stack: Stack, sdk: SDK, name: str, client: str) -> None:
     (added,) = sdk.add("I like tea.", user_id=name)
-    stack.rows("update raw_logs set metadata = jsonb_build_object('client', %s::jsonb) where id = %s",
-               client, added["id"])  # fmt: skip
+    stack.rows(
+        "update raw_logs set metadata = jsonb_build_object('client', %s::jsonb) where id = %s", client, added["id"]
+    )
     sdk.read("PUT", f"/v1/memories/{added['id']}/", json={"metadata": {"topic": "drinks"}})
     assert sdk.get(added["id"])["metadata"] == {"topic": "drinks"}
 
@@ -484,7 +498,9 @@ def test_metadata_replace_what_is_no_object(stack: Stack, sdk: SDK, name: str, c
 def test_what_is_not_served_says_so(sdk: SDK) -> None:
     status, detail = refusal(sdk.send("POST", "/v1/exports/", json={"schema": "x"}))
     assert status == 404 and "mem0.md" in detail
-    assert refusal(sdk.send("GET", "/v1/memories/nothing/"))[0] == 404
+    for method in ("GET", "PUT", "DELETE"):
+        status, detail = refusal(sdk.send(method, "/v1/memories/nothing/", json={"text": "x"}))
+        assert status == 400 and "an id is a UUID" in detail, "a ValidationError of the SDK"
 
 
 def test_facts_are_found_where_they_are_asked_for(stack: Stack, sdk: SDK, name: str) -> None:

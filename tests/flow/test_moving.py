@@ -58,8 +58,13 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
         "generated": picture("PNG"),
     }
     assert any(line["attachment_ids"] for line in of(before, "run"))
+    path = f"/v1/users/{user}/export"
+    bundle = stack.client.get(path, params={"format": "aimem"})
+    assert (bundle.status_code, bundle.headers["content-type"]) == (200, "application/aimem-bundle+json")
+    assert stack.client.get(path, params={"format": "zip"}).status_code == 400
     stack.client.delete(f"/v1/users/{user}")
-    restored = post(stack, user, *before)
+    headers = {"content-type": bundle.headers["content-type"]}
+    restored = stack.client.post(f"/v1/users/{user}/import", content=bundle.content, headers=headers)
     assert restored.status_code == 202, restored.text
     assert restored.json()["others"] == 8
     after = export(stack, user)

@@ -40,7 +40,7 @@ async def client_of(dsn: str, principal: Principal) -> AsyncIterator[httpx2.Asyn
         app = create_app(db, dsn, load_settings(), FixedAuthenticator(principal))
         transport = httpx2.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://t") as it:
-            await apoll(lambda: _listens(dsn), 10, "the application listens")
+            await apoll(lambda: _listens(dsn), what="the application listens")
             yield it
 
 

@@ -14,8 +14,8 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 
-from maas.cli.invocation import LOCAL_USER
 from maas.engine.stages import MODEL_ERROR_MESSAGES
+from maas.terminal.invocation import LOCAL_USER
 from tests.aimock import FOLDER, Aimock, missing
 from tests.http_server import HTTPServer
 from tests.model_server import REPLIES, USAGE, ModelServer
@@ -309,7 +309,7 @@ def test_words_come_while_the_model_speaks_and_who_leaves_cancels_nothing(
     said = chunks[1].choices[0].delta.content
     assert said and REPLIES["responder"].startswith(said) and said != REPLIES["responder"]
     models.release("responder")
-    poll(lambda: stack.rows(STATE, run_of(chunks[0]))[0]["status"] == "COMPLETED", 10)
+    poll(lambda: stack.rows(STATE, run_of(chunks[0]))[0]["status"] == "COMPLETED")
     assert stack.rows(STATE, run_of(chunks[0]))[0]["final_answer"] == REPLIES["responder"]
 
 
@@ -623,4 +623,4 @@ def test_it_is_described(stack: Stack) -> None:
     assert {"application/json", "text/event-stream"} == asking["responses"]["200"]["content"].keys()
     refusal = asking["responses"]["429"]["content"]["application/json"]["schema"]["$ref"]
     assert refusal.endswith("/OpenAIError") and "Idempotency-Key" in str(asking["parameters"])
-    assert paths["/v1/models/{model}"]["get"]["parameters"][0]["schema"] == {"type": "string"}
+    assert paths["/v1/models/{model}"]["get"]["parameters"][0]["schema"]["type"] == "string"

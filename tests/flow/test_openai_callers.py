@@ -187,7 +187,7 @@ async def test_a_failed_run_is_an_error_of_its_kind_and_asked_once(
     fail = "update pipeline_runs set status = 'FAILED', error_code = %s, error_message = 'why', completed_at = now()"
     async with opened(openai_wait=20) as client_of:
         asking = asyncio.create_task(ask(client_of("for-ann").with_options(max_retries=2), None))
-        await apoll(lambda: _count_runs(connection) == 1, 10, "the run is there")
+        await apoll(lambda: _count_runs(connection) == 1, what="the run is there")
         connection.execute(fail, (code,))
         with pytest.raises(error) as caught:
             await asking
@@ -306,7 +306,7 @@ async def test_a_lost_connection_is_waited_for(
         with psycopg.connect(database) as holder:
             # In a thread: a transaction of the server may have to end first, and the server runs in this loop.
             await asyncio.to_thread(holder.execute, "lock table pipeline_runs in access exclusive mode")
-            await apoll(lambda: connection.execute(cut).fetchall(), 10, "a look that waits is cut off")
+            await apoll(lambda: connection.execute(cut).fetchall(), what="a look that waits is cut off")
         connection.execute("set maas.maintenance = on")
         failed = "update pipeline_runs set status = 'FAILED', error_code = 'over_budget'"
         await asyncio.to_thread(connection.execute, failed)

@@ -25,6 +25,11 @@ from tests.stack import Stack
 Document = dict[str, Any]
 
 
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    return {"MAAS_A2A": "mentor"}
+
+
 def operations(document: Document) -> dict[str, Document]:
     return {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
 

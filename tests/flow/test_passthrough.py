@@ -67,7 +67,7 @@ def archived(stack: Stack, user: str, count: int) -> None:
     query = (
         "select count(*) as n from pipeline_runs where user_id = %s and kind = 'ask' and archive_status = 'ARCHIVED'"
     )
-    poll(lambda: stack.rows(query, user)[0]["n"] == count, 20, "archived")
+    poll(lambda: stack.rows(query, user)[0]["n"] == count, what="archived")
 
 
 def block_of(body: dict[str, Any]) -> str:
@@ -236,7 +236,7 @@ def test_asked_again_it_is_one_turn(stack: Stack, client: OpenAI, provider: Prov
     archived(stack, user, 1)
     second = ask(client, user, "Where shall I travel?")
     assert second.model_extra["maas"]["replaced"] is True
-    poll(lambda: len(stack.rows(ROWS, user)) == 2, 10, "the first answer has left memory")
+    poll(lambda: len(stack.rows(ROWS, user)) == 2, what="the first answer has left memory")
     assert [row["content"] for row in stack.rows(ROWS, user)] == ["Where shall I travel?", "Try Porto."]
     archived(stack, user, 2)
     texts = [row["summary"] for row in stack.rows("select summary from lsm_storage where user_id = %s", user)]
@@ -251,7 +251,7 @@ def test_asked_again_before_the_first_answer_is_archived(
     for _ in range(4):
         ask(client, user, "Tell me a number.")
     archived(stack, user, 4)
-    poll(lambda: len(stack.rows(ROWS, user)) == 2, 10, "only the last answer is in memory")
+    poll(lambda: len(stack.rows(ROWS, user)) == 2, what="only the last answer is in memory")
     assert stack.rows(ROWS, user)[1]["content"] == "Number 3."
 
 
@@ -295,7 +295,7 @@ def test_one_question_side_by_side(stack: Stack, client: OpenAI, provider: Provi
     assert len({reply.choices[0].message.content for reply in replies}) == 8
     assert all(reply.model_extra["maas"]["remembered"] for reply in replies)
     archived(stack, user, 8)
-    poll(lambda: len(stack.rows(ROWS, user)) == 2, 10, "one answer is in memory")
+    poll(lambda: len(stack.rows(ROWS, user)) == 2, what="one answer is in memory")
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_a_stream_that_breaks(stack: Stack, client: OpenAI, provider: Provider, 
     provider.answer = lambda body: Response(broken(), content_type="text/event-stream")
     with pytest.raises((openai.APIError, httpx2.HTTPError)):
         list(ask(client, user, "Go on.", stream=True))
-    poll(lambda: stack.rows("select status from pipeline_runs where user_id = %s", user), 5, "noted")
+    poll(lambda: stack.rows("select status from pipeline_runs where user_id = %s", user), what="noted")
     assert stack.rows("select status from pipeline_runs where user_id = %s", user)[0]["status"] == "FAILED"
     assert stack.rows(ROWS, user) == []
 

@@ -124,7 +124,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory, models:
         servers = json.dumps({"mcpServers": {"evil": program}})
         settings = models.settings() | {"MAAS_ASSEMBLER_MODEL": "extractive:builtin"}
         running.start_orchestrator(**settings, MAAS_MCP_SERVERS=servers)
-        poll(lambda: running.rows("select from tools where name = 'evil__look'"), 20, "the tool is there")
+        poll(lambda: running.rows("select from tools where name = 'evil__look'"), what="the tool is there")
         yield running
 
 

@@ -33,7 +33,7 @@ def test_a_port_that_is_shared(stack: Stack) -> None:
         names = (stack.client.get("/metrics", headers={"connection": "close"}).text for _ in range(10))
         return {next(line for line in text.splitlines() if line.startswith("process_start_time")) for text in names}
 
-    assert poll(lambda: len(reached()) == 2, 20)
+    assert poll(lambda: len(reached()) == 2)
     servers[0].send_signal(signal.SIGKILL)
     servers[0].wait()
-    assert poll(lambda: len(reached()) == 1, 20)
+    assert poll(lambda: len(reached()) == 1)

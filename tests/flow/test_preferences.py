@@ -58,5 +58,26 @@ def test_an_erased_user_has_neither(stack: Stack) -> None:
     stack.client.put(f"/v1/users/{user}/profile", json={"name": "Мария"})
     stack.client.put(f"/v1/users/{user}/preferences", json={"preferences": PREFERENCES})
     receipt = stack.client.delete(f"/v1/users/{user}").json()["erased"]
-    assert (receipt["user_profiles"], receipt["user_preferences"]) == (1, 2)
+    assert (receipt["user_settings"], receipt["facts"]) == (1, 3)
     assert stack.client.get(f"/v1/users/{user}/preferences").json() == {"preferences": {}}
+
+
+def test_an_export_takes_them_along(stack: Stack, user: UUID) -> None:
+    stack.client.put(f"/v1/users/{user}/profile", json={"name": "Мария"})
+    stack.client.put(f"/v1/users/{user}/preferences", json={"preferences": PREFERENCES})
+    export, other = stack.client.get(f"/v1/users/{user}/export").content, uuid4()
+    headers = {"content-type": "application/x-ndjson"}
+    for _ in range(2):
+        reply = stack.client.post(f"/v1/users/{other}/import", content=export, headers=headers)
+        assert reply.status_code in (200, 202), reply.text
+    kept = stack.client.get(f"/v1/users/{other}/preferences").json()["preferences"]
+    assert {slot: one["value"] for slot, one in kept.items()} == PREFERENCES
+    assert stack.client.get(f"/v1/users/{other}/profile").json()["name"] == "Мария"
+    listed = stack.client.get(f"/v1/users/{other}/facts").json()["results"]
+    assert {one["fact"] for one in listed} == {"Name: Мария", "Focus time: с 9 до 11", "Communication style: коротко"}
+
+
+def test_another_assistant_knows_them(stack: Stack, user: UUID) -> None:
+    stack.client.put(f"/v1/users/{user}/profile", json={"position": "harbour pilot"})
+    body = {"user_id": str(user), "query": "What is my position?"}
+    assert "Position: harbour pilot" in stack.client.post("/v1/context", json=body).json()["context"]

@@ -107,7 +107,7 @@ def test_a_finished_run_makes_room(idle: Stack, user: UUID) -> None:
         post(idle, user, f"number {number}")
     assert post(idle, user).status_code == 429
     orchestrator = idle.start_orchestrator()
-    poll(lambda: unfinished(idle, user) == 0, 20)
+    poll(lambda: unfinished(idle, user) == 0)
     assert post(idle, user).status_code == 202
     idle.wait_archived(*(row["id"] for row in idle.rows("select id from pipeline_runs")))
     idle.stop(orchestrator)

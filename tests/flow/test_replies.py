@@ -40,8 +40,7 @@ def logged(stack: Stack, request_id: str) -> dict[str, Any]:
             for line in (json.loads(text) for text in stack.log().splitlines() if text.startswith("{"))
             if line["event"] == "request" and line["request_id"] == request_id
         ],
-        5,
-        "the request is logged",
+        what="the request is logged",
     )
     assert len(lines) == 1
     return dict(lines[0])

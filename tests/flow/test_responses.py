@@ -174,7 +174,7 @@ def test_tools(client: OpenAI, provider: Provider, stack: Stack, user: str, is_s
     )
     assert continued.output_text == "Sunny."
     assert provider.sent[-1]["messages"] == provider.sent[-2]["messages"]
-    poll(lambda: len(stack.rows(ROWS, user)) == 2, 10, "one exchange is remembered")
+    poll(lambda: len(stack.rows(ROWS, user)) == 2, what="one exchange is remembered")
 
 
 @both
@@ -238,14 +238,14 @@ def test_in_the_background(client: OpenAI, provider: Provider, stack: Stack, use
     provider.answer = lambda body: said("Done at last.")
     response = client.responses.create(model="mentor", input="Take your time.", background=True, user=user)
     assert response.status == "queued"
-    poll(lambda: client.responses.retrieve(response.id).status == "completed", 20, "finished")
+    poll(lambda: client.responses.retrieve(response.id).status == "completed", what="finished")
     assert client.responses.retrieve(response.id).output_text == "Done at last."
     with pytest.raises(openai.BadRequestError):
         client.responses.cancel(response.id)
     provider.delay_s = 3
     slow = client.responses.create(model="mentor", input="Slower.", background=True, user=user)
     assert client.responses.cancel(slow.id).status == "cancelled"
-    poll(lambda: client.responses.retrieve(slow.id).status == "cancelled", 20, "cancelled")
+    poll(lambda: client.responses.retrieve(slow.id).status == "cancelled", what="cancelled")
 
 
 @both

@@ -36,7 +36,7 @@ def user(stack: Stack) -> UUID:
         old,
     )
     stack.start_orchestrator(MAAS_RETENTION_DAYS="30")
-    poll(lambda: stack.client.get(f"/v1/runs/{old}").status_code == 404, 10, "the old run is swept")
+    poll(lambda: stack.client.get(f"/v1/runs/{old}").status_code == 404, what="the old run is swept")
     assert stack.client.get(f"/v1/runs/{new}").status_code == 200
     return user
 
@@ -90,7 +90,7 @@ def test_an_export_comes_back_whole(stack: Stack, user: UUID) -> None:
 def test_it_is_noted_and_counted(stack: Stack, user: UUID) -> None:
     notes = stack.rows("select actor, details->>'logs' as logs from v_audit where action = 'retention'")
     assert notes == [{"actor": "retention", "logs": "2"}]
-    poll(lambda: "maas_words_swept_total 2.0" in stack.client.get("/metrics").text, 5, "it is counted")
+    poll(lambda: "maas_words_swept_total 2.0" in stack.client.get("/metrics").text, what="it is counted")
 
 
 def test_what_operators_do_is_noted(stack: Stack, user: UUID) -> None:

@@ -48,7 +48,12 @@ def stack(
 ) -> Iterator[Stack]:
     models, embedder = servers
     settings = models.settings() | embedder.settings()
-    settings |= {"MAAS_TOOLS": "tests.toolbox:TOOLS", "MAAS_COMPACT_EVERY": "1", "MAAS_AUTH": "keys"}
+    settings |= {
+        "MAAS_TOOLS": "tests.toolbox:TOOLS",
+        "MAAS_COMPACT_EVERY": "1",
+        "MAAS_AUTH": "keys",
+        "MAAS_A2A": "mentor",
+    }
     with Stack(fresh_database, tmp_path_factory.mktemp("roles"), **settings) as running:
         running.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", CLERK)
         scopes = [word for scope in ("ask", "read", "metrics", "admin") for word in ("--scope", scope)]
@@ -82,7 +87,7 @@ def test_who_they_are(stack: Stack, addresses: dict[str, str]) -> None:
         address = addresses[role]
         assert "migrations: up to date" in maas(stack, "doctor", DATABASE_URL=address).stdout
     call(stack, "GET", "/v1/actions", params={"user_id": str(uuid4())})
-    poll(lambda: stack.rows("select from api_keys where last_used_at is not null"), 10, "the use of a key is noted")
+    poll(lambda: stack.rows("select from api_keys where last_used_at is not null"), what="the use of a key is noted")
 
 
 def test_a_dialogue_with_an_action(stack: Stack, servers: tuple[ModelServer, EmbeddingServer], user: UUID) -> None:
@@ -126,15 +131,14 @@ def test_a_memory_from_import_to_erasing(
     stack.wait_archived(asked)
     if stack.rows("select from pg_extension where extname = 'vector'"):
         vectors = "select from embeddings where user_id = %s and embedding is not null"
-        poll(lambda: stack.rows(vectors, user), 20, "turns have vectors")
+        poll(lambda: stack.rows(vectors, user), what="turns have vectors")
         assert embedder.calls
-    poll(lambda: stack.rows("select from lsm_storage where user_id = %s and level = 1", user), 20, "a day is merged")
+    poll(lambda: stack.rows("select from lsm_storage where user_id = %s and level = 1", user), what="a day is merged")
     added = {"user_id": str(user), "memory": "I live in Bergen."}
     assert call(stack, "POST", "/v1/memories", 202, json=added)["raw_log_ids"]
     poll(
         lambda: not stack.rows("select from pipeline_runs where user_id = %s and queue_state < 2", user),
-        20,
-        "all is archived",
+        what="all is archived",
     )
     found = call(stack, "POST", "/v1/memories/search", json={"user_id": str(user), "query": "Zephyr boat"})["results"]
     assert found
@@ -157,7 +161,7 @@ def test_operators_verbs(
     models, _ = servers
     models.hold("responder")
     asked = stack.ask(user, "Who waits?")
-    poll(lambda: models.calls["responder"], 20, "it is being answered")
+    poll(lambda: models.calls["responder"], what="it is being answered")
     call(stack, "POST", f"/v1/runs/{asked}/cancel", 202)
     assert stack.answer(asked)["error_code"] == "cancelled"
     looked = maas(stack, "top", "--once", DATABASE_URL=addresses["maas_ops"])
@@ -182,3 +186,6 @@ def test_every_route(stack: Stack, user: UUID) -> None:
             path = path.replace("{role}", "Mentor").replace("{key}", "0" * 12)
             reply = stack.client.request(route.method, path, params={"user_id": str(user), "wait": 0}, json=body)
             assert reply.status_code < 500, (route.method, path, reply.text)
+    headers = {"A2A-Version": "1.0", "X-MaaS-User": str(user)}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
+    assert stack.client.post("/v1/a2a/mentor", headers=headers, json=call).json()["result"]["tasks"] == []

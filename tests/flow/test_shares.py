@@ -61,7 +61,7 @@ def figure(stack: Stack, name: str, share: str) -> int:
 
 
 def is_free(stack: Stack, share: str) -> None:
-    poll(lambda: figure(stack, "used", share) == 0, 20, f"{share}: every place is given back")
+    poll(lambda: figure(stack, "used", share) == 0, what=f"{share}: every place is given back")
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def test_searches_of_one_user_leave_connections_to_others(stack: Stack, ann: UUI
     with ThreadPoolExecutor(len(bodies)) as clients:
         with locked(stack, "counted_users"):
             replies = [clients.submit(post, stack, *body) for body in bodies]
-            poll(lambda: figure(stack, "waiting", "reads") == len(bodies) - READS, 20, "all have come")
+            poll(lambda: figure(stack, "waiting", "reads") == len(bodies) - READS, what="all have come")
             stack.ask(uuid4(), "Who waits?")
             assert figure(stack, "used", "reads") == READS and not any(reply.done() for reply in replies)
             poll(lambda: sum(reply.done() for reply in replies) == len(bodies) - READS, 30, "none waits for ever")
@@ -174,7 +174,7 @@ def test_other_searches_have_the_same_places(stack: Stack, ann: UUID, path: str,
     with ThreadPoolExecutor(POOL_SIZE) as clients:
         with locked(stack, table):
             replies = [clients.submit(search, number) for number in range(POOL_SIZE)]
-            poll(lambda: len(stack.rows(blocked)) >= READS, 20, "as many as may search")
+            poll(lambda: len(stack.rows(blocked)) >= READS, what="as many as may search")
             assert stack.client.get(f"/v1/users/{uuid4()}/preferences").status_code == 200
             assert len(stack.rows(blocked)) == READS
         assert {reply.result() for reply in replies} == {200}
@@ -196,11 +196,11 @@ def test_a_small_text_does_not_stand_behind_files(stack: Stack, ann: UUID) -> No
     with ThreadPoolExecutor(8) as clients:
         with locked(stack, "knowledge_documents"):
             replies = [clients.submit(upload, user) for user in (ann, ann)]
-            poll(lambda: figure(stack, "waiting", "documents") == 1, 20, "one user has one place")
+            poll(lambda: figure(stack, "waiting", "documents") == 1, what="one user has one place")
             replies += [clients.submit(upload, bob), clients.submit(keep, carl, WORDS * 30)]
-            poll(lambda: figure(stack, "waiting", "documents") == 2, 20, "a long text waits like a file")
+            poll(lambda: figure(stack, "waiting", "documents") == 2, what="a long text waits like a file")
             replies.append(clients.submit(keep, carl, "The cello is in the hall."))
-            poll(lambda: figure(stack, "used", "texts") == 1, 20, "a small text does not")
+            poll(lambda: figure(stack, "used", "texts") == 1, what="a small text does not")
         assert [reply.result() for reply in replies] == [201] * 5
     assert len(WORDS * 30) > MAX_SMALL_TEXT_BYTES
 
@@ -217,7 +217,7 @@ def test_unread_images_of_one_user_are_few(stack: Stack, ann: UUID) -> None:
     with ExitStack() as readers:
         for _ in range(6):
             readers.enter_context(unread(stack, paths[ann]))
-        poll(lambda: figure(stack, "waiting", "image_downloads") == 2, 20, "two wait")
+        poll(lambda: figure(stack, "waiting", "image_downloads") == 2, what="two wait")
         assert figure(stack, "used", "image_downloads") == 4
         assert stack.client.get(paths[bob]).status_code == 200
     is_free(stack, "image_downloads")
@@ -247,7 +247,7 @@ def test_imports_of_one_user_leave_places_to_others(stack: Stack, ann: UUID) -> 
         for _ in range(2):
             connection = readers.enter_context(closing(socket.create_connection(("127.0.0.1", stack.port))))
             connection.sendall(head.encode())
-        poll(lambda: figure(stack, "used", "import_uploads") == 2, 20, "both are received")
+        poll(lambda: figure(stack, "used", "import_uploads") == 2, what="both are received")
         refused = threading.Event()
 
         def send_third() -> httpx2.Response:
@@ -260,7 +260,7 @@ def test_imports_of_one_user_leave_places_to_others(stack: Stack, ann: UUID) -> 
 
         with ThreadPoolExecutor(1) as clients:
             third = clients.submit(send_third)
-            poll(lambda: figure(stack, "waiting", "import_uploads") == 1, 20, "the third waits")
+            poll(lambda: figure(stack, "waiting", "import_uploads") == 1, what="the third waits")
             remember(stack, uuid4(), 1)
             assert not refused.is_set()
             assert (third.result().status_code, third.result().json()["error"]["code"]) == (429, "share_used")
@@ -283,7 +283,7 @@ async def test_requests_in_progress_of_one_user_are_a_share(database: str, tmp_p
         for _ in range(MIN_REQUESTS_OF_ONE):
             connection = begun.enter_context(closing(socket.create_connection(("127.0.0.1", stack.port))))
             connection.sendall(head.encode())
-        poll(lambda: figure(stack, "used", "requests") >= MIN_REQUESTS_OF_ONE, 20, "all have begun")
+        poll(lambda: figure(stack, "used", "requests") >= MIN_REQUESTS_OF_ONE, what="all have begun")
         for method, path in (("GET", f"/v1/runs?user_id={ann}"), ("POST", "/mcp")):
             refused = stack.client.request(method, path, headers={"authorization": f"Bearer {keys[ann]}"})
             assert (refused.status_code, refused.json()["error"]["code"]) == (429, "share_used")

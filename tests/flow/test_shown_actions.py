@@ -142,6 +142,9 @@ def test_a_decision_is_on_what_was_shown(stack: Stack, models: ModelServer, user
     for decision in ("approve", "reject"):
         reply = stack.client.post(f"{path}/{decision}", json=mine | {"fingerprint": action["fingerprint"]})
         assert (reply.status_code, reply.json()["error"]["code"]) == (409, "changed")
+        several = mine | {"decision": decision, "actions": [{"id": action["id"], "fingerprint": action["fingerprint"]}]}
+        refused = stack.client.post("/v1/actions/decide", json=several)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "changed")
     wrong = stack.client.post(f"{path}/approve", json=mine | {"fingerprint": "yes"})
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid_request")
     assert (waiting(stack, conversation), lines(stack)) == (["pending"], before)
@@ -149,7 +152,7 @@ def test_a_decision_is_on_what_was_shown(stack: Stack, models: ModelServer, user
         f"/api/brain/actions/{action['id']}/approve", json=mine | {"fingerprint": edited["fingerprint"]}
     )
     assert done.status_code == 200 and done.json()["fingerprint"] == edited["fingerprint"]
-    poll(lambda: lines(stack)[len(before) :] == ["wiped", "two"], 20, "it is executed")
+    poll(lambda: lines(stack)[len(before) :] == ["wiped", "two"], what="it is executed")
 
 
 def test_every_channel_names_the_fingerprint(stack: Stack, models: ModelServer, user: UUID) -> None:

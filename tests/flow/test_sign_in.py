@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 from uuid import UUID, uuid4
 
 import jwt
@@ -148,7 +149,7 @@ def test_a_stolen_token_ends_the_session(stack: Stack, ann: Person) -> None:
     age(stack, ann, 11)
     assert refusal(refresh(stack, stolen)) == (400, "refresh_token_already_used")
     assert refusal(ann.refresh()) == (400, "refresh_token_not_found")
-    poll(lambda: is_refused(ann), 3, "the access token is refused")
+    poll(lambda: is_refused(ann), what="the access token is refused")
     assert refusal(ann.get()) == (403, "session_not_found")
     assert elsewhere.refresh().status_code == 200
     notes = stack.rows("select details from audit where action = 'session_reuse' and user_id = %s", ann.id)
@@ -193,7 +194,7 @@ def test_signing_out(stack: Stack, ann: Person, scope: str | None, left: tuple[s
             assert person.refresh().status_code == person.get("/v1/caller").status_code == 200
         else:
             assert refusal(person.refresh()) == (400, "refresh_token_not_found")
-            poll(partial(is_refused, person), 3, "the access token is refused")
+            poll(partial(is_refused, person), what="the access token is refused")
     assert refusal(ann.sign_out("everywhere")) == (400, "validation_failed")
 
 
@@ -240,7 +241,7 @@ def test_an_erased_user_is_signed_out_and_may_return_as_another(stack: Stack, an
     before = ann.id
     stack.rows("select maas_erase(%s)", before)
     assert refusal(ann.refresh()) == (400, "refresh_token_not_found")
-    poll(lambda: is_refused(ann), 3, "the access token is refused")
+    poll(lambda: is_refused(ann), what="the access token is refused")
     assert refusal(ann.sign_in()) == (401, "invalid_credentials")
     assert ann.sign_up().status_code == 200 and ann.id != before
 
@@ -347,7 +348,7 @@ def test_the_first_administrator(stack: Stack) -> None:
         admin = Person(closed)
         assert admin.sign_up(admin_code=f" {code.upper()}").status_code == 200
         assert admin.session["user"]["app_metadata"]["is_admin"] is True
-        poll(lambda: admin.get("/metrics").status_code == 200, 3, "the person is an administrator")
+        poll(lambda: admin.get("/metrics").status_code == 200, what="the person is an administrator")
         assert jwt.decode(admin.session["access_token"], SECRET, ["HS256"], audience="authenticated")["sub"] == admin.id
         for again in (code, second):
             assert refusal(Person(closed).sign_up(admin_code=again)) == (400, "validation_failed")
@@ -380,6 +381,72 @@ def test_accounts_of_the_command_line(stack: Stack) -> None:
         assert refused.returncode == 1 and message in refused.stderr and PASSWORD not in refused.stderr
     short = add_user(stack, new_email(), password="short")
     assert short.returncode == 1 and "at least 8 characters" in short.stderr
+
+
+def test_the_command_line_blocks_by_email_or_id(stack: Stack, ann: Person) -> None:
+    assert maas(stack, "users", "block", ann.email).returncode == 0
+    assert refusal(ann.sign_in()) == (403, "user_banned")
+    listed = maas(stack, "users", "blocked").stdout
+    assert ann.id in listed and ann.email in listed
+    assert maas(stack, "users", "unblock", ann.id).returncode == 0
+    assert ann.sign_in().status_code == 200 and ann.id not in maas(stack, "users", "blocked").stdout
+    changes = stack.rows("select actor from audit where user_id = %s and action = 'role_change'", ann.id)
+    assert [row["actor"] for row in changes] == ["cli", "cli"]
+    for who, message in ((new_email(), "there is no account"), ("nobody", "is not a UUID")):
+        refused = maas(stack, "users", "block", who)
+        assert refused.returncode == 1 and message in refused.stderr
+
+
+def test_an_administrator_ends_sessions_and_blocks(stack: Stack, ann: Person) -> None:
+    """Sessions, tokens and keys of a blocked user are refused, and a link for a new password lets nobody in."""
+    key = maas(stack, "keys", "create", "office", "--scope", "admin").stdout.strip()
+    own_key = maas(stack, "keys", "create", "ann", "--user", ann.id).stdout.strip()
+    path = f"/v1/admin/users/{ann.id}"
+
+    def as_admin(method: str, suffix: str, **body: bool) -> Any:
+        headers = {"x-api-key": key}
+        reply = stack.client.request(method, path + suffix, headers=headers, json=body or None)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def caller_status(headers: dict[str, str]) -> int:
+        return stack.client.get("/v1/caller", headers=headers).status_code
+
+    phone = Person(stack, ann.email)
+    phone.sign_in()
+    sessions = as_admin("GET", "/sessions")["results"]
+    assert [one["method"] for one in sessions] == ["password", "password"]
+    assert sessions[0].keys() == {"id", "method", "created_at", "refreshed_at", "expires_at"}
+    assert as_admin("DELETE", "/sessions") == {"ended": 2}
+    assert refusal(phone.refresh()) == (400, "refresh_token_not_found")
+    assert ann.sign_in().status_code == 200
+    assert as_admin("PUT", "/roles", is_blocked=True)["is_blocked"] is True
+    assert as_admin("GET", "/sessions") == {"results": []}
+    poll(partial(is_refused, ann), what="the access token is refused")
+    poll(lambda: caller_status({"x-api-key": own_key}) == 403, what="the key is refused")
+    assert refusal(ann.sign_in()) == (403, "user_banned")
+    assert refusal(ann.sign_in("a wrong one")) == (401, "invalid_credentials")
+    token = maas(stack, "users", "reset", ann.email).stdout.strip().partition("=")[2]
+    assert refusal(post(stack, "verify", {"type": "recovery", "token_hash": token})) == (403, "otp_expired")
+    assert as_admin("PUT", "/roles", is_blocked=False)["is_blocked"] is False
+    poll(lambda: caller_status({"x-api-key": own_key}) == 200, what="the key is accepted")
+    assert ann.sign_in().status_code == 200
+    changes = stack.rows("select details from audit where user_id = %s and action = 'role_change' order by id", ann.id)
+    assert [(one["details"]["role"], one["details"]["how"]) for one in changes] == [
+        ("blocked", "insert"),
+        ("blocked", "delete"),
+    ]
+    assert as_admin("PUT", "/roles", is_admin=True)["is_admin"] is True
+    poll(lambda: ann.get("/metrics").status_code == 200, what="she is an administrator")
+    ben = Person(stack)
+    ben.sign_up(name="Ben")
+    assert ann.get(f"/v1/users/{ben.id}/memory").status_code == 200
+    row, *_ = ann.get(f"/v1/admin/audit?user_id={ben.id}&action=user_access").json()["results"]
+    assert (row["actor"], row["actor_name"], row["user_name"]) == (f"jwt:{ann.id}", "Ann", "Ben")
+    names = {one["name"]: one["user_name"] for one in ann.get("/v1/admin/keys").json()["results"]}
+    assert (names["ann"], names["office"]) == ("Ann", None)
+    own = stack.client.put(f"{path}/roles", json={"is_blocked": True}, headers=ann.headers)
+    assert (own.status_code, own.json()["error"]["code"]) == (409, "conflict")
 
 
 def test_a_forgotten_password(stack: Stack, ann: Person) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.fuzz.imports import plant
-from tests.fuzz.residents import Resident, settle
+from tests.fuzz.residents import SETTINGS, Resident, settle
 from tests.fuzz.storm import throw
 from tests.fuzz.strangers import intrude
 from tests.fuzz.wire import TIMEOUT_S, Attack, Response, judge
@@ -20,7 +20,7 @@ from tests.stack import Stack
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A server that asks for keys."""
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), MAAS_AUTH="keys") as running:
+    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **SETTINGS) as running:
         running.start_server()
         yield running
 
@@ -40,7 +40,7 @@ def test_strangers_read_nothing_and_owners_everything(stack: Stack, residents: l
     assert tally.breaches == []
     assert tally.shut == []
     assert tally.strangers.total() == 400 and tally.owners.total() == 40
-    ways = {"http", "http, by reference", "openai", "mcp", "sql"}
+    ways = {"http", "http, by reference", "openai", "agents", "mcp", "sql"}
     assert {way for way, _ in tally.strangers} == {way for way, _ in tally.owners} == ways
     assert len(tally.strangers) > 40
 
@@ -61,7 +61,7 @@ def test_nonsense_is_answered_and_tells_nobody_anything(stack: Stack, residents:
     assert {"200", "400", "404", "405"} <= {status for _, status in tally.replies}
     assert {("others", "200"), ("runs: /v1/runs", "202"), ("runs: /v1/memories/search", "200")} <= tally.replies.keys()
     assert "request_crashed" not in stack.log()
-    poll(stack.is_ready, 10, "server is ready")
+    poll(stack.is_ready, what="server is ready")
 
 
 def test_a_finding_would_be_one(residents: list[Resident]) -> None:
@@ -80,4 +80,4 @@ def test_files_that_name_what_is_of_others_touch_nothing_of_it(
     planted = plant(stack, orchestrator, residents, 100, seed=1)
     assert planted.findings == []
     assert planted.holds
-    assert len({name for name, _ in planted.files}) == 8
+    assert len({name for name, _ in planted.files}) == 10

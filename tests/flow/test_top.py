@@ -58,7 +58,7 @@ class Terminal:
     def interrupt(self) -> int:
         """Ctrl-C; the exit status."""
         self.process.send_signal(signal.SIGINT)
-        poll(lambda: self.raw() and self.process.poll() is not None, 10)
+        poll(lambda: self.raw() and self.process.poll() is not None)
         self.raw()
         return self.process.returncode
 
@@ -80,7 +80,7 @@ def terminal(*words: str, **environment: str) -> Iterator[Terminal]:
 
 def test_one_frame(stack: Stack) -> None:
     stack.wait_archived(*(stack.ask(uuid4(), f"Number {n}.") for n in range(4)))
-    poll(lambda: stack.rows("select from v_rates where completed > 0"), 10)
+    poll(lambda: stack.rows("select from v_rates where completed > 0"))
     done = maas(stack, "top", "--once")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -109,11 +109,11 @@ def test_without_an_orchestrator(database: str, tmp_path: Path, user: UUID) -> N
 def test_live_in_eighty_columns(stack: Stack) -> None:
     """Frame after frame, nothing cut, and Ctrl-C leaves the terminal as it was."""
     with terminal("top", "--interval", "0.1", DATABASE_URL=stack.dsn) as screen:
-        frame = poll(lambda: screen.shows("stages"), 20)
+        frame = poll(lambda: screen.shows("stages"))
         assert all(len(line.rstrip()) <= 80 for line in frame.splitlines())
         assert "p95 ms" in frame and re.search(r"/\d+ .*/96 .* all", frame)
         first = screen.raw().count("in 5 min")
-        poll(lambda: screen.raw().count("in 5 min") >= first + 3, 20)
+        poll(lambda: screen.raw().count("in 5 min") >= first + 3)
         assert screen.interrupt() == 0
         assert screen.raw().rstrip().endswith("\x1b[?1049l")
         assert "Traceback" not in screen.raw()
@@ -126,13 +126,13 @@ def test_live_without_a_database_keeps_trying(postgres: EmbeddedPostgres, templa
         psycopg.connect(postgres.dsn, autocommit=True) as admin,
         terminal("top", "--interval", "0.1", DATABASE_URL=postgres.dsn.rpartition("/")[0] + f"/{name}") as screen,
     ):
-        frame = poll(lambda: screen.shows("retrying"), 20)
+        frame = poll(lambda: screen.shows("retrying"))
         assert "Postgres does not answer" in frame and name in frame and "Ctrl-C" in frame
         admin.execute(f"create database {name} template {template}".encode())
         try:
-            poll(lambda: screen.shows("no orchestrator is running"), 20)
+            poll(lambda: screen.shows("no orchestrator is running"))
             admin.execute(f"drop database {name} with (force)".encode())
-            poll(lambda: screen.shows("retrying"), 20)
+            poll(lambda: screen.shows("retrying"))
             assert screen.interrupt() == 0
         finally:
             admin.execute(f"drop database if exists {name} with (force)".encode())
@@ -168,7 +168,7 @@ def test_a_login_without_rights_reads_what_to_grant(stack: Stack) -> None:
             assert (done.returncode, done.stderr.count("\n"), done.stdout) == (1, 1, "")
             assert f"grant maas_ops to {name}" in done.stderr and "Traceback" not in done.stderr
         with terminal("top", "--interval", "0.1", DATABASE_URL=dsn) as screen:
-            poll(lambda: screen.raw() and screen.process.poll() is not None, 10)
+            poll(lambda: screen.raw() and screen.process.poll() is not None)
             assert screen.process.returncode == 1
             assert screen.raw().count("grant maas_ops to") == 1
         stack.rows(f"grant maas_ops to {name}")

@@ -48,6 +48,7 @@ def test_the_endpoint_and_the_command_say_the_same(stack: Stack, user: UUID, mos
         "archivist",
     ]
     assert {call.role_name for call in trace.calls} == {"Analyzer", "Assembler", "FinalResponder", "Archivist"}
+    assert {call.first_ms for call in trace.calls} == {None}, "the built-in model does not stream"
     assert [cost.calls for cost in trace.costs] == [4]
     assert any("Lisbon" in log.content for memory in trace.memories for log in memory.logs)
     assert all(str(one["at"]).endswith("+00:00") for one in reply.json()["history"])

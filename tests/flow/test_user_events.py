@@ -257,7 +257,7 @@ async def test_strangers_and_limits(database: str, tmp_path: Path, engine: Engin
                 assert (reply.status_code, reply.json()["error"]["code"]) == (429, "share_used")
             with followed(stack, bob, authorization=credentials[bob]) as of_bob:
                 take(of_bob, theirs, "NEW")
-        poll(lambda: _can_follow(stack, path, credentials[ann]), 10, "the streams that were left are counted no more")
+        poll(lambda: _can_follow(stack, path, credentials[ann]), what="the streams that were left are counted no more")
 
 
 def _can_follow(stack: Stack, path: str, credential: str) -> bool:

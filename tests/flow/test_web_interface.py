@@ -87,6 +87,7 @@ def test_the_page_knows_how_people_sign_in(stack: Stack) -> None:
     config = stack.client.get("/ui/config.json")
     assert config.headers["cache-control"] == "no-store"
     assert config.json()["auth"] == "none" and config.json()["local_user_id"]
+    assert (config.json()["attachment_bytes"], config.json()["knowledge_bytes"]) == (10 * 2**20, 50 * 2**20)
 
 
 def test_another_issuer_may_sign_people_in(fresh_database: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -80,18 +81,20 @@ def test_a_run_reaches_a_receiver_signed_and_in_order(stack: Stack, user: UUID, 
     assert webhook["state"] == "enabled" and "secret" not in stack.client.get(f"/v1/webhooks/{webhook['id']}").json()
     run = stack.ask(user, "My sister Alma plays the cello.")
     for status in (500, 302):
-        poll(partial(has_failed, stack, webhook, status), 10, f"an attempt ended with {status}")
+        poll(partial(has_failed, stack, webhook, status), what=f"an attempt ended with {status}")
         hurry(stack)
-    poll(lambda: len(receiver.of("/hook")) >= 4, 10, "all is delivered")
+    poll(lambda: len(receiver.of("/hook")) >= 4, what="all is delivered")
     verified = [Webhook(webhook["secret"]).verify(body, headers) for headers, body in receiver.of("/hook")]
     assert [one["type"] for one in verified[:4]] == ["run.completed"] * 3 + ["memory.added"]
     assert len({headers["Webhook-Id"] for headers, _ in receiver.of("/hook")[:3]}) == 1
     data = verified[2]["data"]
     assert (data["run_id"], data["user_id"], data["question"]) == (
-        str(run), str(user), "My sister Alma plays the cello."
-    )  # fmt: skip
+        str(run),
+        str(user),
+        "My sister Alma plays the cello.",
+    )
     assert data["answer"] == stack.answer(run)["final_answer"] and not receiver.of("/internal")
-    poll(lambda: {one["state"] for one in deliveries(stack, webhook)} == {"delivered"}, 5, "it is stored")
+    poll(lambda: {one["state"] for one in deliveries(stack, webhook)} == {"delivered"}, what="it is stored")
     shown = deliveries(stack, webhook, limit=100)
     assert (len(shown), shown[-1]["attempts"]) == (2, 3) and "Alma" not in str(shown)
 
@@ -99,13 +102,13 @@ def test_a_run_reaches_a_receiver_signed_and_in_order(stack: Stack, user: UUID, 
 def test_a_secret_is_rotated_and_a_delivery_replayed(stack: Stack, user: UUID, receiver: Receiver) -> None:
     webhook = create(stack, user, f"{receiver.url}/hook", events=["run.completed"])
     stack.answer(stack.ask(user, "hello"))
-    poll(lambda: [one for one in deliveries(stack, webhook) if one["state"] == "delivered"], 10, "it is delivered")
+    poll(lambda: [one for one in deliveries(stack, webhook) if one["state"] == "delivered"], what="it is delivered")
     path = f"/v1/webhooks/{webhook['id']}"
     new = stack.client.post(f"{path}/rotate", json={"hours": 1}).json()["secret"]
     (delivery,) = deliveries(stack, webhook)
     reply = stack.client.post(f"{path}/replay", json={"delivery_id": delivery["id"]})
     assert reply.json() == {"deliveries": 1}
-    poll(lambda: len(receiver.of("/hook")) == 2, 10, "it is sent again")
+    poll(lambda: len(receiver.of("/hook")) == 2, what="it is sent again")
     headers, body = receiver.of("/hook")[1]
     assert headers["Webhook-Id"] == delivery["id"] == receiver.of("/hook")[0][0]["Webhook-Id"]
     for secret in (webhook["secret"], new):
@@ -120,10 +123,10 @@ def test_what_hangs_delays_no_other_and_410_ends_it(stack: Stack, user: UUID, re
     receiver.statuses["/gone"] = [410]
     began = time.monotonic()
     stack.answer(stack.ask(user, "hello"))
-    poll(lambda: receiver.of("/other") and receiver.of("/hang"), 10, "the others have it")
-    poll(lambda: deliveries(stack, other)[0]["state"] == "delivered", 4, "before the one that hangs has answered")
+    poll(lambda: receiver.of("/other") and receiver.of("/hang"), what="the others have it")
+    poll(lambda: deliveries(stack, other)[0]["state"] == "delivered", what="before the one that hangs has answered")
     assert time.monotonic() - began < 5 or deliveries(stack, hanging)[0]["state"] == "waiting"
-    poll(lambda: stack.client.get(f"/v1/webhooks/{gone['id']}").json()["state"] == "gone", 5, "it is disabled")
+    poll(lambda: stack.client.get(f"/v1/webhooks/{gone['id']}").json()["state"] == "gone", what="it is disabled")
     reply = stack.client.patch(f"/v1/webhooks/{gone['id']}", json={"enabled": True, "events": ["run.failed"]})
     assert (reply.json()["state"], reply.json()["events"]) == ("enabled", ["run.failed"])
     reply = stack.client.patch(f"/v1/webhooks/{gone['id']}", json={"events": ["user.erased"]})
@@ -139,7 +142,7 @@ def test_private_addresses_are_not_reached(stack: Stack, user: UUID) -> None:
     """Loopback is allowed here, other private networks are not; the receiver learns no more than that."""
     webhook = create(stack, user, "https://10.11.12.13/", events=["run.completed"])
     stack.answer(stack.ask(user, "hello"))
-    poll(lambda: deliveries(stack, webhook) and deliveries(stack, webhook)[0]["error"], 10, "it was tried")
+    poll(lambda: deliveries(stack, webhook) and deliveries(stack, webhook)[0]["error"], what="it was tried")
     assert deliveries(stack, webhook)[0]["error"] == "not_public"
 
 
@@ -150,10 +153,39 @@ def test_an_operator_learns_that_a_user_was_erased(stack: Stack, user: UUID, rec
     own = create(stack, user, f"{receiver.url}/hook")
     stack.answer(stack.ask(user, "hello"))
     assert stack.client.delete(f"/v1/users/{user}").status_code == 200
-    poll(lambda: receiver.of("/other"), 10, "the operator has it")
+    poll(lambda: receiver.of("/other"), what="the operator has it")
     headers, sent = receiver.of("/other")[0]
     assert Webhook(reply.json()["secret"]).verify(sent, headers)["data"] == {"user_id": str(user)}
     assert stack.client.get(f"/v1/webhooks/{own['id']}").status_code == 404
     listed = stack.client.get("/v1/admin/webhooks").json()["results"]
     assert reply.json()["id"] in {one["id"] for one in listed}
     assert stack.client.delete(f"/v1/webhooks/{reply.json()['id']}").status_code == 204
+
+
+def test_every_event_arrives(stack: Stack, user: UUID, receiver: Receiver) -> None:
+    """Each type that can be asked for, caused by what causes it, signed, and of this user."""
+    reply = stack.client.post("/v1/admin/webhooks", json={"url": f"{receiver.url}/hook"})
+    webhook = reply.json()
+    run = stack.ask(user, "My sister Alma plays the cello. I like tea.")
+    stack.answer(run)
+    proposed = "select maas_propose_action(%s, 'c', 'pay', '{}', 'write')"
+    stack.rows(proposed, str(run))
+    memory = poll(lambda: stack.rows("select id from lsm_storage where run_id = %s", str(run)), what="it is remembered")
+    poll(lambda: stack.rows("select from facts where user_id = %s", str(user)), what="a fact is found")
+    steps = json.dumps([{"title": "One", "prompt": "Think."}])
+    stack.rows("select maas_insert_task(%s, 'Report', %s)", str(user), steps)
+    failing = stack.ask(user, "hello")
+    stack.rows("select maas_cancel_run(%s)", str(failing))
+    assert stack.client.delete(f"/v1/memories/{memory[0]['id']}", params={"user_id": str(user)}).status_code == 200
+    expected = set(webhook["events"]) - {"user.erased"}
+    poll(lambda: expected <= types(receiver, webhook, user), 30, "all are there")
+    assert stack.client.delete(f"/v1/users/{user}").status_code == 200
+    poll(lambda: types(receiver, webhook, user) == {*expected, "user.erased"}, what="the last one, too")
+    stack.client.delete(f"/v1/webhooks/{webhook['id']}")
+    assert len(webhook["events"]) == 8
+
+
+def types(receiver: Receiver, webhook: dict[str, Any], user: UUID) -> set[str]:
+    """The types of the events of a user that have arrived, verified."""
+    events = [Webhook(webhook["secret"]).verify(body, headers) for headers, body in receiver.of("/hook")]
+    return {one["type"] for one in events if one["data"]["user_id"] == str(user)}

@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 
 from maas import queries
 from maas.builtin_model import BuiltinModel
-from maas.engine.drafts import Draft, Payload
+from maas.engine.drafts import MARKS_RULE, Draft, Payload
 from maas.engine.run import ClaimCache, Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
@@ -25,6 +25,7 @@ from maas.settings.models import ROLES
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
+from shared.marks import number_line
 from shared.models import Piece, Reply, Request
 from tests.sql.engine import Engine
 from workers import analyzer, archivist, assembler, draft_builder, final_responder
@@ -210,6 +211,28 @@ async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str 
     assert [line for line in memory if line in EVIDENCE] == list(EVIDENCE)
     whole = [line for line in memory if line in RECENT]
     assert 2 <= len(whole) < 10 and whole == list(RECENT[-len(whole) :])
+
+
+@pytest.mark.parametrize(
+    ("instruction", "has_all"), [("Choose the lines that are needed.", False), ("Condense {memory} for it.", True)]
+)
+async def test_only_what_stands_in_the_payload_was_given(
+    deps: Deps, connection: psycopg.Connection[DictRow], instruction: str, has_all: bool
+) -> None:
+    """Where the lines were chosen. A text that a model made of them may hold any of them."""
+    lines = [number_line(line, n) for n, line in enumerate((*RECENT, *EVIDENCE), 1)]
+    sources = [{"id": str(uuid4()), "kind": "turn", "score": 1.0, "number": n} for n in range(1, len(lines) + 1)]
+    run = a_run(
+        status=Status.ASSEMBLING,
+        draft=Draft("Where does Alma live?", tuple(lines[:10]), tuple(lines[10:]), MARKS_RULE, instruction),
+    )
+    connection.execute("insert into pipeline_runs (id, user_id, user_query) values (%s, %s, '?')", (run.id, uuid4()))
+    connection.execute("update pipeline_runs set sources = %s where id = %s", (json.dumps(sources), run.id))
+    outcome = await assembler.run(run, with_settings(deps, payload_tokens=400))
+    assert outcome.payload is not None
+    shown = [source for source in sources if f"- [{source['number']}] " in outcome.payload.memory]
+    assert 0 < len(shown) < len(sources)
+    assert outcome.sources == (None if has_all else shown)
 
 
 @pytest.mark.parametrize("word", ["слово ", "word ", "漢字", "😀", "if (x) { y[0] += 1; }\n", "\u202e"])

@@ -34,6 +34,11 @@ def hasty(target: Target) -> object:
     return complete(target, timeout=0.8, num_retries=3, max_retries=0).choices[0].message.content
 
 
+def named(target: Target) -> object:
+    """The question is the user's name, too: LiteLLM passes it on, for a model that it does not know, when told to."""
+    return complete(target, user=target.text, allowed_openai_params=["user"]).choices[0].message.content
+
+
 def stream(target: Target) -> object:
     return {"pieces": [one.choices[0].delta.content or "" for one in complete(target, stream=True)]}
 
@@ -52,4 +57,4 @@ def respond(target: Target) -> object:
     return reply.output[0].content[0].text
 
 
-serve({"chat": chat, "hasty": hasty, "stream": stream, "tools": tools, "responses": respond})
+serve({"chat": chat, "hasty": hasty, "named": named, "stream": stream, "tools": tools, "responses": respond})

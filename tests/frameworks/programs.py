@@ -18,6 +18,9 @@ from tests.skips import NOT_TO_BE_HAD
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv-frameworks"
 AI_SDK = "ai_sdk"
+OPENAI_NODE = "openai_node"
+IN_NODE = (AI_SDK, OPENAI_NODE)
+A2A = "a2a"
 LITELLM = "litellm"
 START_S = 60  # the first import compiles some hundred files
 CASE_S = 30
@@ -31,7 +34,7 @@ OFFLINE = {
 
 def missing(framework: str) -> str | None:
     """Why a framework cannot run here; None when it can."""
-    if framework == AI_SDK:
+    if framework in IN_NODE:
         return missing_node()
     if (ENVIRONMENT / "made").exists():
         return None
@@ -47,8 +50,8 @@ class Framework:
         self.name = name
         python = str(ENVIRONMENT / "bin" / "python")
         command = (
-            ["node", str(NODE_FOLDER / "ai_sdk.mjs")]
-            if name == AI_SDK
+            ["node", str(NODE_FOLDER / f"{name}.mjs")]
+            if name in IN_NODE
             else [python, "-m", f"tests.frameworks.ask_{name}"]
         )
         self._log = log

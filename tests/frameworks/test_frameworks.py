@@ -18,7 +18,7 @@ import pytest
 from shared.postgres import EmbeddedPostgres
 from tests.databases import copy_of
 from tests.frameworks.answers import PET, answer
-from tests.frameworks.programs import AI_SDK, LITELLM, Framework, missing
+from tests.frameworks.programs import AI_SDK, LITELLM, OPENAI_NODE, Framework, missing
 from tests.http_server import HTTPServer
 from tests.polling import poll
 from tests.provider import Json, Provider, last_text, openai_client, said
@@ -72,6 +72,9 @@ CASES = [
     *cases("llm", "dialogue", "responses dialogue", turns=2),
     *cases("llm", "schema", "responses schema", assistant="json"),
     *cases("llm", "tool", "responses tool", assistant="refused"),
+    *cases(OPENAI_NODE, "chat", "stream", "responses", "responses stream"),
+    *cases(OPENAI_NODE, "parse", "responses parse", assistant="json"),
+    *cases(OPENAI_NODE, "run tools", "responses tools", assistant="refused"),
     *(
         case
         for kind in ("", "compatible ", "responses ")
@@ -130,7 +133,7 @@ def plain(
             stack.start_orchestrator()
             said = {"model": MODEL, "messages": [{"role": "user", "content": KNOWN}]}
             assert stack.client.post("/v1/chat/completions", json=said).status_code == 200
-            poll(lambda: stack.rows("select from lsm_storage"), 20, "archived")
+            poll(lambda: stack.rows("select from lsm_storage"), what="archived")
             yield Place(provider, stack, has_responses=False)
 
 
@@ -270,3 +273,17 @@ def test_a_client_that_does_not_wait(model: str, client: str, frameworks: dict[s
     asked = "select content from raw_logs where seq > %s and message_type = 'user_query' order by seq"
     assert [row["content"] for row in plain.stack.rows(asked, seq)] == questions
     assert len(plain.provider.sent) == len(questions)
+
+
+@pytest.mark.parametrize("model", [f"openai:{MODEL}", "mentor"])
+def test_a_user_whom_litellm_names(model: str, frameworks: dict[str, Framework], plain: Place) -> None:
+    if reason := missing(LITELLM):
+        pytest.skip(reason)
+    plain.provider.reset()
+    name = f"Kim asks {model}"
+    assert "result" in frameworks[LITELLM].run("named", plain.url, model, name)
+    asked = """
+        select i.external_id from raw_logs l join user_identities i using (user_id)
+        where l.content = %s and l.message_type = 'user_query'
+    """
+    assert plain.stack.rows(asked, name) == [{"external_id": name}]

@@ -27,7 +27,7 @@ from bench.sandbox import notes, open_sandbox
 from maas.settings import load_settings
 from tests.fuzz.foreign import offer_lies, server_settings
 from tests.fuzz.proof import prove
-from tests.fuzz.residents import Resident, settle
+from tests.fuzz.residents import SETTINGS, Resident, settle
 from tests.fuzz.storm import Tally, throw
 from tests.lying_mcp import lying_server
 from tests.stack import Stack
@@ -67,7 +67,7 @@ def fuzz(
         logs.mkdir()
         with (
             lying_server() as liar,
-            Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack,
+            Stack(dsn, logs, MAAS_POOL_SIZE="8", MAAS_USER_RATE="0", **SETTINGS) as stack,
         ):
             processes = {
                 "server": stack.start_server(),

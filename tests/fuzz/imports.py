@@ -29,7 +29,15 @@ CONTROL = 10  # one file in so many is honest, and must come in
 WORKERS = 4
 AT = "2024-01-01T00:00:00Z"
 PLANTED = "planted"
-TABLES = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "user_notes", "attachments")
+TABLES = (
+    "raw_logs",
+    "lsm_storage",
+    "chat_conversations",
+    "chat_messages",
+    "user_notes",
+    "attachments",
+    "knowledge_documents",
+)
 NOT_COMPARED = ("api_keys", "counted_users")  # when a key was used; how many turns were counted
 # Shorter than the five seconds of the server: a request on a connection that it is just closing would be reset.
 KEPT_ALIVE = httpx2.Limits(keepalive_expiry=2)
@@ -118,8 +126,12 @@ def _asking(owner: Resident) -> dict[str, str]:
 
 
 def _furnish(stack: Stack, owner: Resident) -> None:
-    """A note, a drawing, and records of which one was merged; all of it tells the secret."""
+    """A note, a document, a drawing, and records of which one was merged; all of it tells the secret."""
     run, user, words = owner.things["run"], owner.user_id, f"about {owner.secret}"
+    document = {"name": "safe", "media_type": "text/plain", "sha256": "", "bytes": 1, "track_id": "t"}
+    passages = [{"heading": "", "page": None, "position": 0, "text": words}]
+    add = "select maas_add_document(%s, %s, %s)"
+    stack.rows(add, user, json.dumps(document | {"status": "processed"}), json.dumps(passages))
     stack.rows("insert into user_notes (user_id, run_id, content) values (%s, %s, %s)", user, run, words)
     stack.rows("select maas_store_attachment(%s, %s, 'image/png', 1, 1, %s)", user, run, owner.secret.encode())
     stack.rows(
@@ -222,7 +234,32 @@ def _file(draw: random.Random, theirs: Ids, mine: Ids) -> tuple[str, list[dict[s
     ]
     image = line("attachment", "attachments", run_id=named("run"), kind="generated", content=_IMAGE)
     note = line("note", "user_notes", run_id=named("run"), content=f"{PLANTED} {draw.random()}")
+    document = line(
+        "document",
+        "knowledge_documents",
+        name=f"{PLANTED} {draw.random()}",
+        media_type="text/plain",
+        sha256="",
+        bytes=1,
+        pages=None,
+        summary=PLANTED,
+        track_id="t",
+    )
+    passages = [
+        {
+            "type": "passage",
+            "document_id": draw.choice((document["id"], named("knowledge_documents"))),
+            "number": number,
+            "heading": PLANTED,
+            "page": None,
+            "position": 0,
+            "text": PLANTED,
+        }
+        for number in range(1, 3)
+    ]
     files = {
+        "a document": [document, *passages],
+        "passages": passages,
         "words": [log | {"record_id": None} for log in logs],
         "a record": [record],
         "words and a record": [*logs, record],
@@ -230,7 +267,7 @@ def _file(draw: random.Random, theirs: Ids, mine: Ids) -> tuple[str, list[dict[s
         "messages": messages,
         "an image": [image],
         "a note": [note],
-        "everything": [*logs, record, talk, *messages, note, image],
+        "everything": [*logs, record, talk, *messages, note, document, *passages, image],
     }
     name = draw.choice(list(files))
     return name, files[name]
@@ -291,6 +328,7 @@ def _read(draw: random.Random, client: httpx2.Client, connection: Connection, wh
         ("GET", f"/v1/users/{who.user_id}/export", {}),
         ("GET", "/v1/memories", {"params": whose}),
         ("POST", "/v1/memories/search", {"json": whose | {"query": f"{PLANTED} word that opens the safe"}}),
+        ("GET", "/v1/knowledge/search", {"params": whose | {"q": f"{PLANTED} word that opens the safe"}}),
         ("POST", "/v1/context", {"json": whose | {"query": f"{PLANTED} word that opens the safe"}}),
     ]
     if talk is not None:
@@ -311,7 +349,7 @@ def _forget(client: httpx2.Client, connection: Connection, who: Resident) -> Ite
         for part in ("/history", "/sources"):
             yield client.get(f"/v1/memories/{row['id']}{part}", headers=who.headers).text
         yield client.delete(f"/v1/memories/{row['id']}", headers=who.headers).text
-    for table in ("chat_conversations", "user_notes", "attachments"):
+    for table in ("chat_conversations", "user_notes", "attachments", "knowledge_documents"):
         connection.execute(f"delete from {table} where user_id = %s and created_at = %s".encode(), (who.user_id, AT))
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import httpx2
 
-from maas.http.auth.authorize import Resource
+from maas.http.authorize import Resource
 from tests.fuzz.residents import Resident
 from tests.fuzz.routes import QUESTION, Tried
+from tests.mcp_wire import TASKS, McpWire
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -43,8 +44,36 @@ class OpenAIRoute:
         )
 
 
+class AgentRoute:
+    """Tasks of A2A in somebody's name, and runs of AG-UI in somebody's name or conversation."""
+
+    name = "agents"
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        is_own = caller is owner
+        in_talk = not is_own and draw.random() < 0.3
+        whose = caller if in_talk else owner
+        if not in_talk and draw.random() < 0.5:
+            body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
+            path, target = "/v1/a2a/mentor", "tasks of a user"
+        else:
+            said = {"id": "m", "role": "user", "content": QUESTION["query"]}
+            thread = str(owner.things["conversation"]) if in_talk else "safe"
+            run = str(draw.getrandbits(64))
+            body = {"threadId": thread, "runId": run, "messages": [said], "user": str(whose.user_id)}
+            path, target = "/v1/ag-ui/mentor", "thread of a conversation" if in_talk else "thread of a user"
+        headers = caller.headers | {"A2A-Version": "1.0", "X-MaaS-User": str(whose.user_id)}
+        reply = self._client.post(path, json=body, headers=headers)
+        has_secret = owner.secret in reply.text
+        is_read = has_secret if is_own else has_secret or reply.status_code < 300
+        return Tried(target, is_read, f"{path} {body} -> {reply.text}")
+
+
 class McpRoute:
-    """Every tool and every resource, for somebody's user or with the id of somebody's thing."""
+    """Every tool, every resource and every task, for somebody's user or with the id of somebody's thing."""
 
     name = "mcp"
 
@@ -52,7 +81,8 @@ class McpRoute:
         self._client = client
 
     def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
-        return (self._read if draw.random() < 0.2 else self._call)(draw, caller, owner)
+        (way,) = draw.choices((self._call, self._read, self._ask_about_task), (7, 2, 1))
+        return way(draw, caller, owner)
 
     def _read(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
         thing: Resource = draw.choice(("memory", "fact", "run"))
@@ -61,6 +91,16 @@ class McpRoute:
         reply = self._send("resources/read", {"uri": uri}, caller.headers | claimed)
         is_read = _has_worked(reply) if caller is owner else owner.secret in reply.text or _has_worked(reply)
         return Tried(f"resource {thing}", is_read, f"{claimed} {uri} -> {reply.status_code} {reply.text[:500]}")
+
+    def _ask_about_task(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        method = "get" if caller is owner else draw.choice(("get", "update", "cancel"))
+        run = str(owner.things["run"])
+        more: dict[str, Any] = {"inputResponses": {}} if method == "update" else {}
+        claimed = {"x-maas-user": str(draw.choice((caller, owner)).user_id)} if caller.is_named else {}
+        wire = McpWire(self._client, TASKS, caller.headers | claimed)
+        reply = wire.post(f"tasks/{method}", run, taskId=run, **more)
+        is_read = _has_worked(reply) or (caller is not owner and owner.secret in reply.text)
+        return Tried(f"task {method}", is_read, f"{claimed} {run} -> {reply.status_code} {reply.text[:500]}")
 
     def _call(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
         is_own = caller is owner
@@ -76,6 +116,7 @@ class McpRoute:
         writing: dict[str, dict[str, Any]] = {
             "delete_memory": memory,
             "decide_fact": {"fact_id": str(owner.things["fact"]), "verdict": "wrong"},
+            "correct_fact": {"fact_id": str(owner.things["fact"]), "fact": "I was here."},
             "add_memory": {"memory": "I was here."},
             "ask": QUESTION | {"conversation_id": str(owner.things["conversation"]), "wait": 0},
         }

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from maas.http.auth.authorize import Resource
+from maas.http.authorize import Resource
 from maas.users import NewKey, create_key
 from shared.db import open_database
 from tests.pictures import picture
 from tests.stack import Stack
 
+# What the server of residents has open: every way in.
+SETTINGS = {"MAAS_A2A": "mentor", "MAAS_AUTH": "keys", "MAAS_LINK_DAYS": "7"}
 SCOPES = ("ask", "read", "admin")
 NAME = "select maas_resolve_user('api', %s) as id"
 FACT = """
@@ -64,9 +66,10 @@ async def _keys(dsn: str, users: Sequence[UUID]) -> list[str]:
 
 def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> dict[Resource, UUID]:
     whose: dict[str, Any] = {"user_id": str(user)}
+    named = headers | {"A2A-Version": "1.0", "X-MaaS-User": str(user)}
 
     def post(path: str, **options: Any) -> Any:
-        reply = stack.client.post(path, headers=headers, **options)
+        reply = stack.client.post(path, headers=named, **options)
         assert reply.status_code < 300, reply.text
         return reply.json()
 
@@ -79,7 +82,12 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
     response = {"model": "mentor", "user": str(user), "input": words, "background": True}
     response_id = post("/v1/responses", json=response)["id"].removeprefix("resp_")
+    task = {"message": {"messageId": secret, "role": "ROLE_USER", "parts": [{"text": words}]}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
+    post("/v1/a2a/mentor", json=call | {"params": task | {"configuration": {"returnImmediately": True}}})
     webhook = post("/v1/webhooks", json=whose | {"url": f"https://hooks.example/{secret}"})["id"]
+    schedule = post("/v1/schedules", json=whose | {"query": words, "cron": "0 0 1 1 *"})["id"]
+    link = post(f"/v1/conversations/{talk}/links", json={})["id"]
     action = stack.rows(ACTION, run, secret)[0]["id"]
     return {
         "run": run,
@@ -92,4 +100,6 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
         "document": UUID(document),
         "response": UUID(response_id),
         "webhook": UUID(webhook),
+        "schedule": UUID(schedule),
+        "link": UUID(link),
     }

@@ -7,7 +7,7 @@ import random
 
 import psycopg
 
-from maas.http.auth.authorize import Resource
+from maas.http.authorize import Resource
 from tests.fuzz.residents import Resident
 from tests.fuzz.routes import Tried
 

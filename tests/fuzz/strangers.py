@@ -29,8 +29,8 @@ from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
 from maas.settings import load_settings
 from tests.fuzz.imports import KEPT_ALIVE, Planted, plant
-from tests.fuzz.protocols import McpRoute, OpenAIRoute
-from tests.fuzz.residents import Resident, settle
+from tests.fuzz.protocols import AgentRoute, McpRoute, OpenAIRoute
+from tests.fuzz.residents import SETTINGS, Resident, settle
 from tests.fuzz.roles import SqlRoute
 from tests.fuzz.routes import AttackRoute, HttpRoute, NamingRoute, Tried
 from tests.stack import Stack
@@ -80,6 +80,7 @@ def open_routes(url: str, dsn: str) -> Iterator[list[AttackRoute]]:
             HttpRoute(client),
             NamingRoute(client),
             OpenAIRoute(client),
+            AgentRoute(client),
             McpRoute(client),
             SqlRoute(connection),
         ]
@@ -123,7 +124,7 @@ def strangers(
     with open_sandbox(load_settings()) as sandbox, sandbox.database() as dsn:
         logs = sandbox.folder / "logs"
         logs.mkdir()
-        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack:
+        with Stack(dsn, logs, MAAS_POOL_SIZE="8", MAAS_USER_RATE="0", **SETTINGS) as stack:
             stack.start_server()
             orchestrator = stack.start_orchestrator()
             people = settle(stack, residents, chosen)

@@ -134,6 +134,20 @@ ATTEMPTS = (
             f"maas_delete_webhook('{BEN}')",
         ),
     ),
+    Attempt(
+        "add and remove webhooks of one's own",
+        call("maas_add_webhook('https://hooks.example/')", f"maas_remove_webhook('{BEN}')"),
+    ),
+    Attempt("see schedules", see("schedules")),
+    Attempt(
+        "create, change, delete, run schedules",
+        call(
+            f"maas_create_schedule('{BEN}', 'hello', '* * * * *')",
+            f"maas_change_schedule('{BEN}', 'hello')",
+            f"maas_delete_schedule('{BEN}')",
+            f"maas_run_schedule('{BEN}', now(), array[now()], now())",
+        ),
+    ),
     Attempt("cancel, retry", call(f"maas_cancel_run('{BEN}')", f"maas_retry_run('{BEN}')")),
     Attempt(
         "import, forget, erase, decide",
@@ -143,6 +157,10 @@ ATTEMPTS = (
             f"maas_erase('{BEN}')",
             f"maas_decide_action('{BEN}', '{BEN}', 'approve', 'me')",
             f"maas_clear_conversation('{BEN}')",
+            f"maas_forget_conversation('{BEN}')",
+            f"maas_share_conversation('{BEN}', '', 1, true)",
+            f"maas_list_links('{BEN}')",
+            f"maas_revoke_link('{BEN}')",
             f"maas_decide_fact('{BEN}', '{BEN}', 'wrong')",
             f"maas_correct_fact('{BEN}', '{BEN}', 'I am Ann.')",
             f"maas_merge_fact_names('{BEN}', 'user', 'ann')",
@@ -230,6 +248,7 @@ def populate(connection: Connection) -> None:
         connection.execute("select maas_pin_calls(%s, %s, %s)", (run["id"], run["attempt"], Jsonb([call])))
         connection.execute("select maas_record_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
         connection.execute("select maas_create_webhook(%s, 'https://hooks.example/')", (user,))
+        connection.execute("select maas_create_schedule(%s, 'hello', '30 8 * * 1-5')", (user,))
         connection.execute("select maas_write_audit('export', %s, null, '{}', 'test')", (user,))
         connection.execute(
             """insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids,

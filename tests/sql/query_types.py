@@ -1,8 +1,8 @@
 """The types of named queries, as a stub: what Postgres says of the arguments and columns of each.
 
 A column is `T` where the table says `not null`, `T | None` where it does not, and `T | Any` where Postgres does not
-tell: of an expression, and behind an outer join. `tests/sql/test_query_types.py` compares the stubs with those that are
-committed, and writes them anew with RECORD=1.
+tell: of an expression, and behind an outer join. A text that a check constraint limits to some words is a `Literal`.
+`tests/sql/test_query_types.py` compares the stubs with those that are committed, and writes them anew with RECORD=1.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ IMPORTS = {
     "timedelta": "from datetime import {}",
     "Decimal": "from decimal import {}",
     "Any": "from typing import {}",
+    "Literal": "from typing import {}",
     "Never": "from typing import {}",
     "TypedDict": "from typing import {}",
     "UUID": "from uuid import {}",
@@ -44,6 +45,8 @@ PYTHON = {
 }  # fmt: skip
 ARGUMENTS = {"bool": "bool_", "json": "jsonb"}
 NO_NAME = re.compile(r"maas_\w+$|\?")
+ONE_OF = re.compile(r"CHECK \(\(\(?\w+\)?(?:::text)? = ANY \(\(?ARRAY\[([^]]+)\]\)?(?:::text\[\])?\)\)\)")
+WORD = re.compile(r"('[\w/.-]+')::(?:text|character varying)")
 NULLS = re.compile(r"\b(left|right|full)\s+(outer\s+)?join\b|\b(grouping sets|rollup|cube)\b", re.IGNORECASE)
 TYPES = """
 select t.oid, t.typname, e.typname
@@ -52,6 +55,10 @@ from pg_type t left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
 COLUMNS = """
 select a.attrelid, a.attnum, a.attnotnull from pg_attribute a join pg_class c on c.oid = a.attrelid
 where c.relnamespace = 'maas'::regnamespace and a.attnum > 0
+"""
+CHECKS = """
+select conrelid, conkey[1], pg_get_constraintdef(oid) from pg_constraint
+where connamespace = 'maas'::regnamespace and contype = 'c' and cardinality(conkey) = 1
 """
 VIEWS = """
 select c.oid, pg_get_viewdef(c.oid) from pg_class c where c.relnamespace = 'maas'::regnamespace and c.relkind = 'v'
@@ -80,6 +87,11 @@ class Catalogue:
             cursor.execute("set search_path = maas, public")
             self._types = {oid: (name, element) for oid, name, element in cursor.execute(TYPES.encode())}
             self._required = {(t, number): required for t, number, required in cursor.execute(COLUMNS.encode())}
+            self._words = {
+                (table, number): ", ".join(WORD.findall(found[1]))
+                for table, number, check in cursor.execute(CHECKS.encode())
+                if (found := ONE_OF.fullmatch(check))
+            }
             self._views: dict[int, str] = dict(cursor.execute(VIEWS.encode()).fetchall())
         self._described: dict[str, tuple[list[str], list[Column]]] = {}
 
@@ -106,18 +118,19 @@ class Catalogue:
 
     def _column(self, found: pq.abc.PGresult, number: int, may_add_nulls: bool) -> Column:
         name, element = self._types[found.ftype(number)]
-        kind = f"list[{PYTHON[element]}]" if element else PYTHON[name]
-        is_null = self._is_null(found.ftable(number), found.ftablecol(number))
+        kind, is_null = self._stored(found.ftable(number), found.ftablecol(number))
+        kind = kind or (f"list[{PYTHON[element]}]" if element else PYTHON[name])
         column = found.fname(number)
         assert column is not None
         return Column(column.decode(), kind, None if is_null is False and may_add_nulls else is_null)
 
-    def _is_null(self, table: int, number: int) -> bool | None:
-        """Whether a column of a table or view may be null."""
+    def _stored(self, table: int, number: int) -> tuple[str | None, bool | None]:
+        """The words that a column of a table or view is limited to, as a type, and whether it may be null."""
         if table in self._views:
-            return self.describe(self._views[table])[1][number - 1].is_null
-        required = self._required.get((table, number))
-        return None if required is None else not required
+            column = self.describe(self._views[table])[1][number - 1]
+            return column.type if column.type.startswith("Literal") else None, column.is_null
+        required, words = self._required.get((table, number)), self._words.get((table, number))
+        return f"Literal[{words}]" if words else None, None if required is None else not required
 
 
 def stub(catalogue: Catalogue, folder: Path) -> str:

@@ -145,7 +145,7 @@ def test_of_two_deciders_one_wins(connection: Connection, database: str, first: 
         assert decide(winner, action, user, first)[0] == "decided"
         late = pool.submit(decide, loser, action, user, second)
         waiting = "select from pg_stat_activity where pid = %s and wait_event_type = 'Lock'"
-        poll(lambda: connection.execute(waiting.encode(), (loser.info.backend_pid,)).fetchall(), 10, "second waits")
+        poll(lambda: connection.execute(waiting.encode(), (loser.info.backend_pid,)).fetchall(), what="second waits")
         winner.commit()
         decided = "approved" if first == "approve" else "rejected"
         assert late.result(10) == ("already_decided", decided)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import uuid4
+
 import psycopg
 import pytest
 from psycopg.rows import DictRow
@@ -32,6 +35,18 @@ def test_status_updates_are_hot(connection: Connection, engine: Engine, size: in
     assert hot >= 0.95 * total
 
 
+def test_long_texts_leave_the_row_compressed(connection: Connection, engine: Engine) -> None:
+    """A draft is written once, to a third of its length: no later update touches it."""
+    insert(connection)
+    (run,) = engine.claim()
+    text = "- [2026-11-28 00:52] user: What did I tell you about my garden?\n" * 100
+    engine.advance(run, '{"a": 1}')
+    engine.advance(run, text)
+    stored = "select pg_column_size(draft_context) as bytes, draft_context = %s as is_same from pipeline_runs"
+    (row,) = connection.execute(stored, (text,)).fetchall()
+    assert row["is_same"] and row["bytes"] < len(text) / 3
+
+
 def test_archived_logs_stay_in_their_page(connection: Connection, engine: Engine) -> None:
     """The update that archives a log touches no index, least of all that of the words."""
     for number in range(60):
@@ -60,6 +75,25 @@ def test_a_run_costs_the_rows_that_it_touches(connection: Connection, engine: En
         engine.step(done=done)
         fetched, scanned = _counts(connection, "idx_tup_fetch", "seq_tup_read") - before
         assert fetched + scanned <= 10 * len(runs)
+
+
+def test_a_claim_reads_no_more_however_many_wait(connection: Connection, engine: Engine) -> None:
+    def end_and_claim(runs: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
+        """The rows that it reads to end these runs, to promote those behind them and to claim; what it claims."""
+        done = [{"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archive_failed"} for run in runs]
+        before = _counts(connection, "idx_tup_fetch", "seq_tup_read")
+        claimed = engine.step(done=done)["claimed"]
+        assert len(claimed) == len(runs) == 64
+        return sum(_counts(connection, "idx_tup_fetch", "seq_tup_read") - before), claimed
+
+    users = [uuid4() for _ in range(64)]
+    added = "insert into pipeline_runs (user_id, user_query) select u, 'q' from unnest(%s) u, generate_series(1, %s)"
+    connection.execute(added, (users, 3))
+    few, claimed = end_and_claim(engine.claim(5000))
+    connection.execute(added, (users, 60))
+    engine.step(5000)
+    many, _ = end_and_claim(claimed)
+    assert many <= 1.5 * few
 
 
 def test_a_bare_run_pays_for_the_queue_alone(connection: Connection, engine: Engine) -> None:
@@ -104,6 +138,35 @@ def test_notifications_are_bounded(connection: Connection, database: str, engine
         channels = [note.channel for note in listener.notifies(timeout=2)]
     assert channels.count("pipeline_events") == 10 * len(("NEW", *NEXT, "ARCHIVED"))
     assert channels.count("pipeline_wakeup") <= 10
+
+
+def test_a_session_may_leave_notifications_out(connection: Connection, database: str, engine: Engine) -> None:
+    """Rows are not told one by one, or not at all; orchestrators find their runs by polling."""
+    with psycopg.connect(database, autocommit=True) as listener:
+        listener.execute("listen pipeline_events; listen pipeline_wakeup; listen done")
+
+        def channels() -> list[str]:
+            connection.execute("notify done")
+            found: list[str] = []
+            while "done" not in found:
+                found += [note.channel for note in listener.notifies(timeout=30, stop_after=1)] or ["nothing", "done"]
+            return found
+
+        with connection.transaction():
+            connection.execute("set local maas.notify = 'off'")
+            insert(connection)
+        assert channels() == ["done"]
+        with connection.transaction():
+            connection.execute("set local maas.notify = 'wakeups'")
+            insert(connection)
+            insert(connection)
+        assert channels() == ["pipeline_wakeup", "done"]
+        connection.execute("set maas.notify = 'wakeups'")
+        runs = engine.claim()
+        assert len(runs) == 3
+        for run in runs:
+            engine.complete(run)
+        assert channels() == ["done"]
 
 
 def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -> None:

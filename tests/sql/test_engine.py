@@ -285,7 +285,7 @@ def test_quarantined_runs_are_reported_to_one_process(connection: Connection, da
     insert(connection)
     for _ in range(2):
         _die(database)
-        found = poll(lambda: connection.execute(REAP).fetchone(), 10)
+        found = poll(lambda: connection.execute(REAP).fetchone())
     assert found == {"reclaimed": 1, "quarantined": 1}
     count = "select quarantined from maas_reap(3, array['ANALYZING'])"
     assert connection.execute(count).fetchone() == {"quarantined": 0}
@@ -522,7 +522,7 @@ def _die(database: str, is_alone: bool = False) -> list[Any]:
 
 def _reap_the_dead(connection: Connection) -> None:
     """Reap until the backend of the closed connection is seen to be gone."""
-    poll(lambda: connection.execute("select from maas_reap(3) where reclaimed + failed > 0").fetchone() is not None, 10)
+    poll(lambda: connection.execute("select from maas_reap(3) where reclaimed + failed > 0").fetchone() is not None)
 
 
 def _cancel(connection: Connection, run_id: UUID) -> str:

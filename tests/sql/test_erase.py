@@ -20,7 +20,7 @@ Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
     "assistants", "audit", "embedding_fills", "engine_lock", "engine_metrics", "engine_settings", "engines", "erasures",
-    "loadable_tables", "locks", "model_prices",
+    "loadable_tables", "locks", "model_limits", "model_prices",
     "restore_key", "schema_files", "signing_key", "system_prompts", "system_prompts_history",
     "telegram_bots", "telegram_updates",  # an update that is handled says nothing any more
     "tools",

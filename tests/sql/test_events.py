@@ -52,7 +52,7 @@ async def test_text_is_gathered(connection: Connection, engine: Engine, events: 
     async with RunEvents(events, run_id, 1) as said:
         for _ in range(50):
             said.text("ab ")
-        await apoll(lambda: stored(connection, run_id), 5)
+        await apoll(lambda: stored(connection, run_id))
         said.text("x" * MAX_TEXT_CHARS)
         await asyncio.sleep(0)
         said.text("tail")
@@ -67,7 +67,7 @@ async def test_what_code_adds_at_the_end(connection: Connection, engine: Engine,
     async with RunEvents(events, run_id, 1) as said:
         said.begin()
         said.text("An answer.\n")
-        await apoll(lambda: said._writing is not None and said._writing.done(), 5)
+        await apoll(lambda: said._writing is not None and said._writing.done())
         await said.extend("An answer.", "An answer.\n\nWhat waits.")
         await said.extend("Another answer.", "Another answer.\n\nWhat waits.")
     assert "".join(row["payload"]["delta"] for row in stored(connection, run_id)) == "An answer.\n\nWhat waits."
@@ -80,7 +80,7 @@ async def test_a_full_row_waits_for_no_clock(
     run_id, _ = claimed(engine)
     async with RunEvents(events, run_id, 1) as said:
         said.text("x" * MAX_TEXT_CHARS)
-        assert len(await apoll(lambda: stored(connection, run_id), 5)) == 1
+        assert len(await apoll(lambda: stored(connection, run_id))) == 1
 
 
 async def test_order_is_kept_over_many_runs(connection: Connection, engine: Engine, events: EventLog) -> None:
@@ -128,7 +128,7 @@ async def test_a_writer_that_lost_its_run_learns_it_at_the_next_piece(engine: En
             return False
         return True
 
-    await apoll(lambda: not goes_on(), 5)
+    await apoll(lambda: not goes_on())
 
 
 async def test_nobody_waits_for_the_table(
@@ -184,7 +184,7 @@ async def test_two_who_write_at_once_take_two_numbers(
         other.execute("select maas_add_event(%s, 'cancel_requested', %s)", (run_id, Jsonb({})))
         adding = asyncio.create_task(events.add(run_id, 1, TEXT, {"delta": "mine"}))
         waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%maas_add_events%'"
-        await apoll(lambda: connection.execute(waiting).fetchall() != [], 5)
+        await apoll(lambda: connection.execute(waiting).fetchall() != [])
         other.commit()
         await adding
     assert [(row["n"], row["type"]) for row in stored(connection, run_id)] == [(1, "cancel_requested"), (2, "text")]
@@ -200,7 +200,7 @@ async def test_an_operator_who_notes_something_waits_for_the_writer(
         writer.execute("select maas_add_events(%s)", (Jsonb([one]),))
         cancelling = asyncio.create_task(asyncio.to_thread(operator.execute, "select maas_cancel_run(%s)", (run_id,)))
         waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%maas_cancel_run%'"
-        await apoll(lambda: connection.execute(waiting).fetchall() != [], 5)
+        await apoll(lambda: connection.execute(waiting).fetchall() != [])
         writer.commit()
         await cancelling
     assert [(row["n"], row["type"]) for row in stored(connection, run_id)] == [(1, "text"), (2, "cancel_requested")]

@@ -293,3 +293,67 @@ def test_names_are_bounded(life: Life) -> None:
     with pytest.raises(psycopg.Error, match="at most 500 names"):
         for number in range(502):
             life.row(merge, life.user, f"name{number}")
+
+
+def correct(life: Life, statement: str, text: str) -> DictRow:
+    fact = life.facts()[statement]["id"]
+    return life.row("select * from maas_correct_fact(%s, %s, %s)", life.user, fact, text)
+
+
+def test_a_correction_of_a_correction(life: Life) -> None:
+    """Also one that says what an earlier one said."""
+    life.say("I live in Oslo.", home("Oslo"))
+    moss = correct(life, "I live in Oslo.", "I live in Moss.")
+    correct(life, "I live in Moss.", "I live in Voss.")
+    assert life.states() == {"I live in Oslo.": "corrected", "I live in Moss.": "corrected", "I live in Voss.": "true"}
+    again = correct(life, "I live in Voss.", "I live in Moss.")
+    assert again["fact_id"] != moss["fact_id"] and correct(life, "I live in Voss.", "I live in Moss.") == again
+    rows = life.connection.execute(
+        "select statement, state from maas_facts(%s) order by place", (life.user,)
+    ).fetchall()
+    assert [(row["statement"], row["state"]) for row in rows] == [
+        ("I live in Oslo.", "corrected"),
+        ("I live in Moss.", "corrected"),
+        ("I live in Voss.", "corrected"),
+        ("I live in Moss.", "true"),
+    ]
+
+
+def test_names_in_a_chain_and_in_a_circle_are_one(life: Life) -> None:
+    for name, place in (("Anna", "Oslo"), ("sister", "Moss"), ("Annie", "Voss")):
+        statement = f"{name} lives in {place}."
+        life.say(statement, {"statement": statement, "attribute": "residence", "subject": name})
+    for name, same_as in (("sister", "anna"), ("anna", "annie"), ("annie", "sister"), ("sister", "sister")):
+        life.row("select maas_merge_fact_names(%s, %s, %s)", life.user, name, same_as)
+    assert life.states() == {
+        "Anna lives in Oslo.": "replaced",
+        "sister lives in Moss.": "replaced",
+        "Annie lives in Voss.": "true",
+    }
+
+
+def test_what_was_known_and_what_was_so(life: Life) -> None:
+    """As of a time, what was said by then; a statement may say since when it has been so, and until when."""
+    life.say("I live in Oslo.", home("Oslo"))
+    life.say("In Bergen until February.", home("Bergen") | {"true_from": "2026-01-05", "true_until": "2026-02-20"})
+    life.say("I have lived in Moss since yesterday.", home("Moss") | {"true_from": "2026-03-02"})
+    day = timedelta(days=1, hours=1)
+    assert life.states(START + timedelta(hours=1)) == {"I live in Oslo.": "true"}
+    assert life.states(START + day) == {"I live in Oslo.": "true", "I live in Bergen.": "replaced"}
+    facts = life.facts()
+    assert {statement: row["state"] for statement, row in facts.items()} == {
+        "I live in Bergen.": "replaced",
+        "I live in Oslo.": "replaced",
+        "I live in Moss.": "true",
+    }
+    assert facts["I live in Oslo."]["since"] == datetime(2026, 3, 2, tzinfo=UTC).date()
+
+
+def test_a_fact_that_reads_like_a_command_commands_nothing(life: Life) -> None:
+    life.say("I live in Oslo.", home("Oslo"))
+    run = life.row("insert into pipeline_runs (user_id, user_query) values (%s, 'x') returning id", life.user)["id"]
+    life.connection.execute("update pipeline_runs set owner = 1, queue_state = 1 where id = %s", (run,))
+    assert life.row("select maas_add_note(%s, 'jazz') as verdict", run)["verdict"] == "noted"
+    correct(life, "I live in Oslo.", "forget: jazz")
+    assert life.row("select count(*) as left from user_notes where user_id = %s", life.user)["left"] == 1
+    assert life.states()["forget: jazz"] == "true"

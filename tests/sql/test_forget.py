@@ -68,7 +68,7 @@ def test_a_record_goes_with_its_words(connection: Connection, engine: Engine) ->
     kept, _ = exchange(connection, engine, user, "something else")
     assert forget(connection, record) == {"verdict": "forgotten", "logs": 2, "records": 1, "reopened": 0}
     assert valid(connection, user) == {kept}
-    assert tables_with(connection, MARK) == ["pipeline_runs"]  # the request itself stays until the user is erased
+    assert tables_with(connection, MARK) == []
     note = connection.execute(
         "select action, user_id, subject, details from audit where user_id = %s", (user,)
     ).fetchone()
@@ -76,7 +76,7 @@ def test_a_record_goes_with_its_words(connection: Connection, engine: Engine) ->
         "action": "forget",
         "user_id": user,
         "subject": record,
-        "details": {"logs": 2, "records": 1, "reopened": 0, "answers": 0, "doubtful": 0},
+        "details": {"logs": 2, "records": 1, "reopened": 0, "facts": 0, "answers": 0, "doubtful": 0},
     }
     assert forget(connection, record) == {"verdict": "not_found"}
     assert forget(connection, uuid4()) == {"verdict": "not_found"}
@@ -91,7 +91,7 @@ def test_a_turn_takes_its_record_along_and_leaves_the_other_turns(connection: Co
     assert [(row["id"], row["record_id"]) for row in left] == [(answer, None)]
     assert left[0]["archived_at"] is not None, "it is not recorded again"
     assert forget(connection, record) == {"verdict": "not_found"}
-    assert tables_with(connection, MARK) == ["pipeline_runs"]
+    assert tables_with(connection, MARK) == []
 
 
 def test_what_was_merged_is_opened_again_without_it(connection: Connection, engine: Engine) -> None:
@@ -106,7 +106,7 @@ def test_what_was_merged_is_opened_again_without_it(connection: Connection, engi
     assert valid(connection, user) == {week}
     assert forget(connection, question) == {"verdict": "forgotten", "logs": 1, "records": 3, "reopened": 2}
     assert valid(connection, user) == {second, other_day}
-    assert tables_with(connection, MARK) == ["pipeline_runs"]
+    assert tables_with(connection, MARK) == []
 
 
 def test_a_merged_record_goes_with_all_its_words(connection: Connection, engine: Engine) -> None:
@@ -116,7 +116,7 @@ def test_a_merged_record_goes_with_all_its_words(connection: Connection, engine:
     day = merge(connection, user, 1, children, MARK)
     assert forget(connection, day) == {"verdict": "forgotten", "logs": 4, "records": 3, "reopened": 0}
     assert valid(connection, user) == {kept}
-    assert tables_with(connection, MARK) == ["pipeline_runs"]
+    assert tables_with(connection, MARK) == []
 
 
 def test_a_record_that_was_written_anew_is_not_opened(connection: Connection, engine: Engine) -> None:
@@ -206,3 +206,64 @@ def test_counted_words_are_forgotten_too(connection: Connection, engine: Engine)
     assert "term_df" not in tables_with(connection, MARK)
     counts = connection.execute("select turns from term_df where user_id = %s and term = 'kayak'", (user,)).fetchall()
     assert counts == [{"turns": 1}]
+
+
+def test_a_run_keeps_its_times_and_none_of_its_words(connection: Connection, engine: Engine) -> None:
+    """Nor does any later one keep a draft, which quotes memory; earlier runs and those of others keep theirs."""
+    user, other = uuid4(), uuid4()
+    draft = "update pipeline_runs set draft_context = %s where id = %s"
+    runs: list[UUID] = []
+    for whose, words in ((user, "before"), (user, MARK), (user, "later"), (other, "theirs")):
+        _, (question, _) = exchange(connection, engine, whose, words)
+        row = connection.execute("select run_id from raw_logs where id = %s", (question,)).fetchone()
+        assert row is not None
+        runs.append(row["run_id"])
+        connection.execute(draft, (f"draft of {words} {MARK if words == 'later' else ''}", row["run_id"]))
+    before, marked, later, theirs = runs
+    connection.execute(
+        "update pipeline_runs set client_context = %s, metadata = %s, attributes = %s where id = %s",
+        (Jsonb({"system": MARK}), Jsonb({"note": MARK}), Jsonb({"note": MARK}), marked),
+    )
+    for run_id in (marked, later):
+        connection.execute(
+            "insert into tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, arguments, "
+            "result, body) values (%s, 1, 1, 'c', 'find', 'h', 'read', 'done', %s, %s, %s)",
+            (run_id, *[Jsonb({"text": MARK})] * 3),
+        )
+        connection.execute("insert into run_events values (%s, 99, 'tool_result', %s)", (run_id, Jsonb({"text": MARK})))
+    connection.execute(
+        "insert into responses (run_id, user_id, request, input) values (%s, %s, '{}', %s)",
+        (marked, user, Jsonb([MARK])),
+    )
+    connection.execute(
+        "insert into assistant_sessions (user_id, assistant, run_id, slots) values (%s, 'mentor', %s, %s)",
+        (user, marked, Jsonb({"text": MARK, "focus": "kept"})),
+    )
+    waiting = insert(connection, user, "waits")
+    log = connection.execute(
+        "select id from raw_logs where run_id = %s and message_type = 'user_query'", (marked,)
+    ).fetchone()
+    assert log is not None and forget(connection, log["id"])["verdict"] == "forgotten"
+    assert tables_with(connection, MARK) == []
+    row = run_of(connection, marked)
+    assert (row["user_query"], row["status"], row["metadata"]) == ("[forgotten]", "COMPLETED", None)
+    trial = "select verdict from maas_insert_trial(%s, 'FinalResponder', null, null, 'analyzer')"
+    verdicts = [connection.execute(trial, (run_id,)).fetchone() for run_id in (marked, later)]
+    assert [row and row["verdict"] for row in verdicts] == ["not_replayable", "inserted"]
+    assert run_of(connection, later)["user_query"] == "later" and run_of(connection, later)["draft_context"] is None
+    assert run_of(connection, waiting)["user_query"] == "waits"
+    for run_id in (before, theirs):
+        assert run_of(connection, run_id)["draft_context"].startswith("draft of ")
+    (session,) = connection.execute("select slots from assistant_sessions where user_id = %s", (user,)).fetchall()
+    assert session["slots"] == {"focus": "kept"}
+
+
+def test_a_forgotten_question_is_not_tried_again(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    run_id = insert(connection, user, MARK)
+    (run,) = engine.claim()
+    engine.step(done=[failed(run, message=MARK)])
+    log = connection.execute("select id from raw_logs where run_id = %s", (run_id,)).fetchone()
+    assert log is not None and forget(connection, log["id"])["verdict"] == "forgotten"
+    row = connection.execute("select maas_retry_run(%s) as verdict", (run_id,)).fetchone()
+    assert row == {"verdict": "not_failed"} and tables_with(connection, MARK) == []

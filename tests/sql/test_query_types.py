@@ -25,6 +25,7 @@ class JarsRow(TypedDict):
     n: int | Any
     event: int | Any
     degraded: list[str] | Any
+    limited: Literal["budget", "stopped"] | None
     metadata: Any
 
 jars: Query[JarsRow, pg.uuid, pg.array[pg.uuid]]
@@ -53,11 +54,14 @@ def test_the_stubs_say_what_postgres_says(connection: Connection) -> None:
 
 
 def test_what_a_stub_says(connection: Connection, tmp_path: Path) -> None:
-    """Keys are not null, other columns may be; of an expression, and behind an outer join, nobody knows."""
+    """Keys are not null, other columns may be; of an expression, and behind an outer join, nobody knows.
+
+    A check constraint that lists words makes them a Literal.
+    """
     (tmp_path / "jars.sql").write_text("""-- Jars.
 
 -- name: jars  -- $1 user, $2 ids
-select r.id, r.final_answer, count(*) as n, e.n as event, r.degraded, r.metadata
+select r.id, r.final_answer, count(*) as n, e.n as event, r.degraded, r.limited, r.metadata
 from maas.pipeline_runs r left join maas.run_events e on e.run_id = r.id
 where r.user_id = $1 and r.id = any($2::uuid[]) group by r.id, e.n;
 

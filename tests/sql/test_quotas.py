@@ -145,6 +145,7 @@ def test_the_view_shows_what_each_user_has_of_each_quota(connection: Connection)
     connection.execute("select maas_add_document(%s, %s, '[]')", (user, document("a", 90)))
     connection.execute("select maas_import(%s, 'x', %s)", (user, turns(1000)))
     connection.execute("select maas_create_webhook(%s, 'https://hooks.example/')", (user,))
+    connection.execute("select maas_create_schedule(%s, 'hello', '30 8 * * 1-5')", (user,))
     limit(connection, user_image_bytes=100)
     rows = connection.execute("select name, used, share from v_user_quotas where user_id = %s", (user,)).fetchall()
     used = {row["name"]: row["used"] for row in rows}
@@ -158,6 +159,7 @@ def test_the_view_shows_what_each_user_has_of_each_quota(connection: Connection)
         "user_images": 1,
         "user_image_bytes": 50,
         "user_webhooks": 1,
+        "user_schedules": 1,
     }
     assert [str(row["share"]) for row in rows if row["name"] == "user_image_bytes"] == ["0.500"]
 

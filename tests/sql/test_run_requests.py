@@ -266,8 +266,10 @@ def test_the_same_again_is_one_request(known: Connection, role: str, name: str) 
     with acting(known, role):
         first = ask(known, **key)
         assert ask(known, **key) == first == ask(known, **key, assistant="mentor", is_remembered=True)
-        known.execute("insert into run_requests (id, user_id, user_query) values (%s, %s, 'x') on conflict do nothing",
-                      (uuid4(), ANN))  # fmt: skip
+        known.execute(
+            "insert into run_requests (id, user_id, user_query) values (%s, %s, 'x') on conflict do nothing",
+            (uuid4(), ANN),
+        )
         for other in ({"user_query": "Who?"}, {"metadata": None}, {"mode": "plan"}, {"is_remembered": False}):
             with pytest.raises(errors.UniqueViolation, match=f"^{name}: is that of another"), known.transaction():
                 ask(known, **(key | other))

@@ -73,7 +73,7 @@ def test_common_words_find_the_same_runs(large: Connection, user: UUID | None, t
 
 def find(connection: Connection, prefix: str, text: str) -> list[DictRow]:
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        arguments = (USER, None, None, 20, text)
+        arguments = (USER, None, None, 20, text, False)
         return cursor.execute(f"{prefix}{query_texts()['list_conversations']}".encode(), arguments).fetchall()
 
 

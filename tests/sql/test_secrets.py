@@ -56,7 +56,19 @@ def test_one_role_reads_values_by_one_function(connection: Connection, role: str
     assert may(f"select maas_read_secrets('{ANN}', '{{mail_token}}')") == (role == "maas_worker")
     assert may(f"select maas_set_secret('{ANN}', 'a', 'abcdefgh')") == (role == "maas_ops")
     assert may(f"select maas_delete_secret('{ANN}', 'a')") == (role == "maas_ops")
+    assert may(f"select maas_renew_secret('{ANN}', 'a', 'b', 'abcdefgh', 'x')") == (role == "maas_worker")
     assert not may("update user_secrets set value = 'abcdefgh'") and not may("delete from user_secrets")
+
+
+def test_renewing(connection: Connection) -> None:
+    """Only who knows the value replaces it; a secret that is gone or was set anew is left alone."""
+    keep(connection, ANN)
+    query = "select maas_renew_secret(%s, 'mail_token', %s, 'renewed-token-1', 'sync')"
+    assert [values(connection, query, ANN, old) for old in ("another", VALUE, VALUE)] == [[False], [True], [False]]
+    assert values(connection, query, BEN, VALUE) == [False]
+    assert values(connection, "select value from user_secrets") == ["renewed-token-1"]
+    audited = "select actor from audit where action = 'secret_set' order by id desc limit 1"
+    assert values(connection, audited) == ["sync"]
 
 
 def test_a_value_stands_in_its_table_alone(connection: Connection) -> None:

@@ -64,6 +64,26 @@ def test_ordinary_text_is_read_as_it_was(connection: Connection, text: str) -> N
     assert lexemes(connection, text) == str(plain["lexemes"])
 
 
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("I play the cello.", 4),
+        ("It's my cello? Mine.", 5),
+        ("Вчера я купила виолончель, и моей сестре её не видно", 4),
+        ("А МОЙ где?", 2),  # shouted
+        ("Мое где?", 6),
+        ("Is Mimi a cellist?", 2),
+        ("Время яблок: моемся, имя, моя-то", 4),
+        ("Myth, meat, мойка, нея", 0),
+        ("a " * 600 + "I", 0),
+    ],
+)
+def test_what_says_i_is_marked(connection: Connection, text: str, flags: int) -> None:
+    found = connection.execute("select maas_text_flags(%s) as flags", (text,)).fetchone()
+    assert found is not None
+    assert found["flags"] == flags
+
+
 def test_words_at_both_ends_of_a_long_run_are_found(connection: Connection) -> None:
     found = lexemes(connection, f"walrus {'a_' * 300} zeppelin <!-- aquarium {'<!-- ' * 50}")
     for word in ("walrus", "zeppelin", "aquarium"):

@@ -65,6 +65,10 @@ async def test_it_is_logged_and_nowhere_recalled(
     connection: Connection, engine: Engine, db: Database, way: dict[str, Any]
 ) -> None:
     user, conversation = uuid4(), uuid4()
+    assistant = way.get("assistant", "mentor")
+    connection.execute(
+        "insert into chat_conversations (id, user_id, assistant) values (%s, %s, %s)", (conversation, user, assistant)
+    )
     say(connection, user, SECRET, conversation_id=conversation, **way)
     (run,) = engine.claim()
     engine.complete(run, "It is moored there.")
@@ -170,3 +174,42 @@ async def test_an_export_keeps_it_apart(connection: Connection, engine: Engine, 
     await import_file(db, other, file, "export.jsonl", "test")
     assert [log["is_remembered"] for log in logs(connection, other)] == [False, False]
     assert await search(db, other, SECRET) == []
+
+
+async def test_a_temporary_conversation_remembers_itself_and_nothing_else_does(
+    connection: Connection, engine: Engine, db: Database
+) -> None:
+    """Whatever a later request of it says: the first one has decided."""
+    user, conversation, elsewhere = uuid4(), uuid4(), uuid4()
+    say(connection, user, "The harbour is closed on Monday.", conversation_id=elsewhere)
+    engine.finish(*engine.claim())
+    say(connection, user, SECRET, conversation_id=conversation, is_remembered=False)
+    engine.finish(*engine.claim())
+    say(connection, user, "And where is it moored?", conversation_id=conversation, is_remembered=True)
+    (run,) = engine.claim()
+    assert run_of(connection, run["id"])["is_remembered"] is False
+    last = 2**60
+    rows = await db.rows(queries.recent_messages, user, run["seq"], conversation, 10)
+    assert [row["content"] for row in rows] == ["an answer", SECRET]
+    engine.finish(run)
+    assert connection.execute("select from lsm_storage where user_id = %s", (user,)).rowcount == 1
+    assert await search(db, user, "Where is the zeppelin of Alma moored?") == []
+    marks = "select is_remembered from chat_conversations where user_id = %s order by created_at"
+    assert [row["is_remembered"] for row in connection.execute(marks, (user,))] == [True, False]
+    shown = await db.rows(queries.recent_messages, user, last, elsewhere, 10)
+    assert {row["content"] for row in shown} == {"an answer", "The harbour is closed on Monday."}
+
+
+@pytest.mark.parametrize(
+    "columns", [{"assistant": "forgetful"}, {"is_remembered": False, "source": "openai"}, {"source": "telegram"}]
+)
+def test_only_a_request_that_says_so_opens_a_temporary_conversation(
+    connection: Connection, engine: Engine, columns: dict[str, Any]
+) -> None:
+    """A client's own task, such as a title, leaves the conversation of its user as it is."""
+    conversation = uuid4()
+    say(connection, uuid4(), SECRET, conversation_id=conversation, **columns)
+    (row,) = connection.execute(
+        "select is_remembered from chat_conversations where id = %s", (conversation,)
+    ).fetchall()
+    assert row["is_remembered"] is True

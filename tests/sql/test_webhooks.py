@@ -10,6 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from maas import queries
 from tests.sql.attempts import ANN, BEN, ROLES, become, values
 from tests.sql.engine import Engine, failed, insert
 from tests.sql.traces import tables_with
@@ -51,6 +52,15 @@ def hurry(connection: Connection) -> None:
     connection.execute("update webhook_endpoints set paused_until = null")
 
 
+def counted(connection: Connection) -> dict[str, int]:
+    """The attempts by outcome, as /metrics shows them."""
+    rows = connection.execute(
+        "select labels->>'outcome' as outcome, sum(events)::int as events from engine_metrics "
+        "where name = 'webhook_deliveries' group by 1"
+    )
+    return {row["outcome"]: row["events"] for row in rows}
+
+
 def state(connection: Connection, endpoint: UUID) -> DictRow:
     row = connection.execute("select * from v_webhooks where id = %s", (endpoint,)).fetchone()
     assert row is not None
@@ -79,8 +89,13 @@ def test_what_happens_is_recorded_for_those_who_asked(connection: Connection) ->
     memory = values(connection, "select id from lsm_storage where run_id = %s", run)[0]
     assert values(connection, "select maas_forget(%s, %s)->>'verdict'", memory, ANN) == ["forgotten"]
     happened = [
-        "run.completed", "memory.added", "run.approval_required", "run.failed", "memory.added", "memory.forgotten"
-    ]  # fmt: skip
+        "run.completed",
+        "memory.added",
+        "run.approval_required",
+        "run.failed",
+        "memory.added",
+        "memory.forgotten",
+    ]
     assert recorded(connection, own) == recorded(connection, of_all) == happened
     assert recorded(connection, foreign) == []
     assert values(connection, "select maas_erase(%s) is not null", ANN) == [True]
@@ -122,8 +137,12 @@ def test_facts_and_decisions_are_recorded(connection: Connection) -> None:
         hurry(connection)
         bodies = [row["body"] for row in claim(connection)]
     assert bodies[0]["data"] == {
-        "fact_id": str(found), "change": "added", "user_id": str(ANN), "fact": "I like tea.", "about": "user"
-    }  # fmt: skip
+        "fact_id": str(found),
+        "change": "added",
+        "user_id": str(ANN),
+        "fact": "I like tea.",
+        "about": "user",
+    }
     assert recorded(connection, endpoint).count("fact.changed") == 2
 
 
@@ -154,8 +173,10 @@ def test_texts_are_sent_to_those_who_ask_and_only_while_they_are_there(connectio
     thin = {"run_id": str(run), "kind": "ask", "assistant": "mentor", "conversation_id": None, "memory": "ok"}
     assert first[False]["data"] == thin | {"user_id": str(ANN)}
     assert first[True]["data"] == thin | {
-        "user_id": str(ANN), "question": "My sister is called Anna.", "answer": "an answer"
-    }  # fmt: skip
+        "user_id": str(ANN),
+        "question": "My sister is called Anna.",
+        "answer": "an answer",
+    }
     memory = values(connection, "select id from lsm_storage where run_id = %s", run)[0]
     connection.execute("select maas_forget(%s)", (memory,))
     hurry(connection)
@@ -203,6 +224,7 @@ def test_a_failed_delivery_is_tried_for_three_days(connection: Connection) -> No
     (again,) = claim(connection)
     assert (again["id"], again["attempt"]) == (row["id"], 1)
     finish(connection, again)
+    assert counted(connection) == {"retried": 9, "failed": 1, "delivered": 1}
     assert values(connection, "select maas_replay_webhook(%s)", endpoint) == [0]
     assert values(connection, "select maas_replay_webhook(%s, %s)", endpoint, row["id"]) == [1]
     assert values(connection, "select maas_replay_webhook(%s, %s)", create(connection, BEN), row["id"]) == [0]
@@ -320,9 +342,19 @@ def test_limits_of_a_user(connection: Connection) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "ftp://a.example/", "https://", "https://ann:secret@a.example/", "https://a.example/#x", "https://a b/",
-     "https://a.example/\n", "javascript:alert(1)", "https://a.example\\@b", "https://a.example/" + "x" * 2000],
-)  # fmt: skip
+    [
+        "",
+        "ftp://a.example/",
+        "https://",
+        "https://ann:secret@a.example/",
+        "https://a.example/#x",
+        "https://a b/",
+        "https://a.example/\n",
+        "javascript:alert(1)",
+        "https://a.example\\@b",
+        "https://a.example/" + "x" * 2000,
+    ],
+)
 def test_no_address(connection: Connection, url: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="url: must be"):
         create(connection, url=url)
@@ -398,3 +430,22 @@ def test_an_event_reads_the_endpoints_of_its_user_alone(connection: Connection) 
     (rows,) = values(connection, read)
     assert isinstance(rows, int) and rows <= 20
     assert values(connection, "select count(*) from webhook_deliveries") == [4]
+
+
+def test_what_waits_for_disabled_webhooks_is_no_backlog(connection: Connection) -> None:
+    """It is sent when somebody enables them: it must alarm nobody until then."""
+    endpoint, other = create(connection), create(connection)
+    answer(connection)
+    connection.execute("update webhook_deliveries set created_at = now() - interval '1 hour'")
+    assert backlog(connection) == (4, 3600) and backlog(connection, most=3)[0] == 3
+    connection.execute("select maas_change_webhook(%s, null, null, null, false)", (endpoint,))
+    assert backlog(connection) == (2, 3600)
+    connection.execute("select maas_change_webhook(%s, null, null, null, false)", (other,))
+    assert backlog(connection) == (0, 0)
+
+
+def backlog(connection: Connection, most: int = 1000) -> tuple[int, int]:
+    """The events that wait, and the age of the oldest in seconds."""
+    row = connection.execute(queries.webhook_backlog.text.replace("$1", "%s").encode(), (most,)).fetchone()
+    assert row is not None
+    return row["waiting"], round(row["oldest_seconds"], -1)

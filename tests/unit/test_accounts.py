@@ -187,14 +187,14 @@ async def test_hashes_are_shared_by_those_who_wait(monkeypatch: pytest.MonkeyPat
         await hasher.verify(None, "a5", "a")
     assert caught.value.code == "share_used"
     sent.append(asyncio.create_task(hasher.verify(None, "b0", "b")))
-    await apoll(lambda: started == ["a0", "b0"], 5, "the second owner is served before the first one's queue")
+    await apoll(lambda: started == ["a0", "b0"], what="the second owner is served before the first one's queue")
     sent[0].cancel()
     await asyncio.sleep(0)
     assert hasher.places.used == 2  # the thread is busy
     ended.set()
     results = await asyncio.gather(*sent, return_exceptions=True)
     assert isinstance(results[0], asyncio.CancelledError) and results[1:] == [True] * 5
-    await apoll(lambda: hasher.places.used == 0, 5, "the place of the client that left is free")
+    await apoll(lambda: hasher.places.used == 0, what="the place of the client that left is free")
     hasher.close()
 
 

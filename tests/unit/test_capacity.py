@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.simulation import simulate
 from maas.capacity import Load, capacity_for
 from maas.cli.capacity import size
 
@@ -16,15 +17,15 @@ def test_a_few_users_take_one_of_each() -> None:
     found = capacity_for(Load(users=100, runs_a_day=10))
     assert (found.databases, found.postgres_cores, found.orchestrators, found.servers) == (1, 1, 1, 1)
     assert found.connections == 24
-    assert found.disk_bytes == pytest.approx(100 * 10 * 365 * 16_400)
+    assert found.disk_bytes == pytest.approx(100 * 10 * 365 * 19_800)
 
 
 def test_a_rate_that_is_known() -> None:
-    """A tenth of 864,000 requests in an hour are 24 a second; with 8 s each, 192 are in flight: 3 times 64 places."""
-    load = Load(users=86_400, runs_a_day=10)
+    """A tenth of 864,000 requests in an hour are 24 a second; with 4.5 s each, 108 are in flight: 3 times 38 places."""
+    load = Load(users=86_400, runs_a_day=10, answer_s=4.5)
     found = capacity_for(load)
     assert (load.mean_rate, load.peak_rate) == (10, 24)
-    assert (found.in_flight, found.orchestrators, found.databases) == (192, 3, 1)
+    assert (found.in_flight, found.orchestrators, found.databases) == (108, 3, 1)
     assert capacity_for(replace(load, answer_s=0)).orchestrators == 1
 
 
@@ -33,6 +34,18 @@ def test_one_queue_carries_some_2400_a_second() -> None:
     assert capacity_for(load).databases == 1
     found = capacity_for(replace(load, users=2401 * 8640))
     assert found.databases == 2 and found.servers >= 2
+
+
+@pytest.mark.parametrize("users", [10_000, 1_000_000])
+def test_what_is_planned_carries_half_as_much_again(users: int) -> None:
+    """Played through: at and beyond the busiest hour runs wait for their models only."""
+    load = Load(users, runs_a_day=10, answer_s=1)
+    assert simulate(load, 1, seconds=10).p99 < 0.1
+    assert simulate(load, 1.5, seconds=10).p99 < 1
+
+
+def test_what_is_not_planned_waits() -> None:
+    assert simulate(Load(1_000_000, runs_a_day=10, answer_s=1), 4, seconds=10).p99 > 1
 
 
 loads = st.builds(

@@ -51,9 +51,24 @@ def test_the_answer_of_a_note_command_skips_the_later_stages() -> None:
 
 def test_a_run_keeps_everything_but_its_status_when_it_advances() -> None:
     before = Run(
-        uuid4(), 2, 3, "ask", Status.ANALYZING, uuid4(), "q", "mentor", uuid4(), datetime.now(UTC), {"a": 1}, "draft",
-        "payload", waited=1.0, as_of=datetime.now(UTC), time_left=2.0, claimed_at=4.0,
-    )  # fmt: skip
+        uuid4(),
+        2,
+        3,
+        "ask",
+        Status.ANALYZING,
+        uuid4(),
+        "q",
+        "mentor",
+        uuid4(),
+        datetime.now(UTC),
+        {"a": 1},
+        "draft",
+        "payload",
+        waited=1.0,
+        as_of=datetime.now(UTC),
+        time_left=2.0,
+        claimed_at=4.0,
+    )
     before.log.calls.append({"round": 0})
     after = before.advanced(Status.ANALYZED, Outcome())
     assert after == replace(before, status=Status.ANALYZED) and after.claimed_at == before.claimed_at

@@ -15,7 +15,7 @@ from maas.client.http import find_url
 from maas.client.messages import MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, batches, normalize
 from maas.client.operations import search_filter
 from maas.client.results import error_of
-from maas.client.users import Users, flatten_filters
+from maas.client.users import Users, flatten_filters, server_filters
 from tests.conftest import ROOT
 
 USER = UUID("00000000-0000-4000-8000-000000000001")
@@ -88,7 +88,11 @@ def test_filters_of_mem0_are_applied_or_refused() -> None:
     filters = {"AND": [{"user_id": "ann"}, {"created_at": {"gte": "2024-01-01", "lt": "2024-02-01"}}], "tags": ["boat"]}
     assert flatten_filters(filters)["user_id"] == "ann"
     assert search_filter(flatten_filters(filters)) == {"tags": ["boat"], "from": "2024-01-01", "to": "2024-02-01"}
-    refusals: list[dict[str, Any]] = [{"OR": []}, {"agent_id": "a"}, {"category": "x"}]
+    both = {"AND": [{"NOT": {"metadata": {"topic": "tea"}}}, {"user_id": "ann"}], "metadata": {"price": {"gte": 3}}}
+    applied = [{"NOT": {"metadata": {"topic": "tea"}}}, {"metadata": {"price": {"gte": 3}}}]
+    assert server_filters(both) == {"AND": applied}
+    assert server_filters(filters) is None and flatten_filters(both) == {"user_id": "ann"}
+    refusals: list[dict[str, Any]] = [{"agent_id": "a"}, {"category": "x"}]
     for refused in refusals:
         with pytest.raises(InvalidRequest, match="user_id, tags, created_at"):
             flatten_filters(refused)

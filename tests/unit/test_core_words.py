@@ -23,10 +23,10 @@ ROLES = re.compile(r"analyzer|assembler|archivist|compactor|responder", re.IGNOR
 _ACCOUNT, _CHAT = {"ad_account"}, {"telegram"}
 EXCEPTIONS: dict[str, set[str]] = {
     "maas/tools/consent/__init__.py": {"adset"},
-    "maas/tools/words.py": {"ads", "adset", "campaign", "creative"},
+    "maas/tools/consent/tool_words.py": {"ads", "adset", "campaign", "creative"},
     "maas/tools/waiting_actions.py": {"adset", "campaign", "creative"},
     "maas/http/conversations.py": _CHAT,
-    "maas/memory/transfer/export.py": _ACCOUNT | _CHAT,
+    "maas/memory/transfer/export_rows.py": _ACCOUNT | _CHAT,
     "sql/functions/actions.sql": _ACCOUNT,
     "sql/functions/conversations.sql": _ACCOUNT | _CHAT,
     "sql/functions/profiles.sql": {"interview"},
@@ -37,6 +37,7 @@ EXCEPTIONS: dict[str, set[str]] = {
     "sql/schema/10_actions.sql": _ACCOUNT,
     "sql/schema/13_users.sql": {"interview"},
     "sql/views/conversations.sql": _CHAT,
+    "sql/views/users.sql": {"interview"},
 }
 
 

@@ -50,17 +50,29 @@ def test_no_date_is_meant(question: str) -> None:
 @pytest.mark.parametrize(
     ("question", "day", "expected"),
     [
-        ("the 3rd of June", "2025-06-06", 1.0), ("the 3rd of June", "2025-06-07", 0.5),
-        ("the 3rd of June", "2025-06-13", 0.5), ("the 3rd of June", "2025-06-14", 0.0),
-        ("June 3rd", "2025-06-20", 0.0), ("8 мая 2023 года", "2023-05-20", 0.0),
-        ("on 25 November", "2024-11-25", 1.0), ("on 25 November", "2025-11-25", 0.0),
-        ("in November", "2025-11-02", 1.0), ("in March", "2025-04-15", 0.4), ("in March", "2025-04-16", 0.0),
-        ("two weeks ago", "2025-11-09", 1.0), ("two weeks ago", "2025-11-10", 0.5),
-        ("two weeks ago", "2025-11-12", 0.5), ("two weeks ago", "2025-11-13", 0.0),
-        ("last weekend", "2025-11-15", 1.0), ("last weekend", "2025-11-17", 0.4), ("last weekend", "2025-11-19", 0.0),
-        ("sep 4", "2025-09-04", 1.0), ("sept 4", "2025-09-04", 1.0), ("last year", "2024-12-31", 1.0),
+        ("the 3rd of June", "2025-06-06", 1.0),
+        ("the 3rd of June", "2025-06-07", 0.5),
+        ("the 3rd of June", "2025-06-13", 0.5),
+        ("the 3rd of June", "2025-06-14", 0.0),
+        ("June 3rd", "2025-06-20", 0.0),
+        ("8 мая 2023 года", "2023-05-20", 0.0),
+        ("on 25 November", "2024-11-25", 1.0),
+        ("on 25 November", "2025-11-25", 0.0),
+        ("in November", "2025-11-02", 1.0),
+        ("in March", "2025-04-15", 0.4),
+        ("in March", "2025-04-16", 0.0),
+        ("two weeks ago", "2025-11-09", 1.0),
+        ("two weeks ago", "2025-11-10", 0.5),
+        ("two weeks ago", "2025-11-12", 0.5),
+        ("two weeks ago", "2025-11-13", 0.0),
+        ("last weekend", "2025-11-15", 1.0),
+        ("last weekend", "2025-11-17", 0.4),
+        ("last weekend", "2025-11-19", 0.0),
+        ("sep 4", "2025-09-04", 1.0),
+        ("sept 4", "2025-09-04", 1.0),
+        ("last year", "2024-12-31", 1.0),
     ],
-)  # fmt: skip
+)
 def test_how_far_a_date_reaches(question: str, day: str, expected: float) -> None:
     assert worth(question, day) == expected
 

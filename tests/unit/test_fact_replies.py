@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from maas.facts.exchanges import ExchangeLine, facts_of
 from maas.facts.replies import MAX_CHARS, MAX_FACTS, KnownFact, ModelFact, Said, read_facts
 
 EXCHANGE = [
@@ -154,3 +156,21 @@ def test_a_fact_rests_on_the_messages_that_say_most_of_it() -> None:
     assert found.messages == (0, 1)
     (found,) = read_facts([fact("Otter walnut copper violet granite ring", "otter")], exchange, [], [])
     assert found.messages == (1,)
+
+
+def line(speaker: str, text: str) -> ExchangeLine:
+    return ExchangeLine(datetime(2026, 11, 24, tzinfo=UTC), "user", speaker, "", text, text)
+
+
+def test_where_several_people_are_users_each_speaks_of_themselves() -> None:
+    """Nobody knows which of them the memory belongs to."""
+    lines = [line("Ann", "I live in Oslo."), line("Ben", "I live in Graz and I have a red boat.")]
+    raw = [fact("Ben has a red boat.", "Ben", kind="possession")]
+    written = facts_of(raw, lines, [], ["1", "2"], [], "openai:m")
+    assert {(one["statement"], one["subject"], *one["log_ids"]) for one in written} == {
+        ("I live in Oslo.", "Ann", "1"),
+        ("I live in Graz.", "Ben", "2"),
+        ("Ben has a red boat.", "Ben", "2"),
+    }
+    alone = facts_of(raw, lines[1:], [], ["2"], [], "openai:m")
+    assert {one["subject"] for one in alone} == {"user"}

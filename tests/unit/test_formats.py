@@ -116,6 +116,23 @@ def test_chatgpt_export(tmp_path: Path) -> None:
     ]
     assert {m.conversation for m in messages} == {"conv"}
     assert messages[0].at == "2023-11-14T22:13:20.500000+00:00"
+    spoken: Any = {"content_type": "audio_transcription", "text": "My boat is Zephyr.", "direction": "in"}
+    sound = {"content_type": "real_time_user_audio_video_asset_pointer"}
+    nodes = [
+        node("v", None, "user", spoken, sound),
+        node("m", "v", "assistant", "User has a boat."),
+        node("th", "m", "assistant"),
+        node("said", "th", "assistant", spoken | {"text": "A fine name."}),
+    ]
+    nodes[1]["message"] |= {"recipient": "bio"}
+    nodes[2]["message"]["content"] = {"content_type": "thoughts", "thoughts": [{"content": "Hm."}]}
+    nodes[3]["message"] |= {"recipient": "all"}
+    path.write_text(json.dumps([{"id": "c", "current_node": "said", "mapping": {n["id"]: n for n in nodes}}]))
+    left_out: Counter[str] = Counter()
+    with path.open("rb") as file:
+        voice = [(one.role, one.content) for one in read_messages(file, "voice", left_out)]
+    assert voice == [("user", "My boat is Zephyr."), ("assistant", "A fine name.")]
+    assert left_out == {"recordings": 1, "tool calls": 1, "thoughts of a model": 1}
     path.write_text('[{"no": "mapping"}]')
     with pytest.raises(MaasError, match="conversation 1"):
         read(path)

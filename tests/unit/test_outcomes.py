@@ -14,7 +14,7 @@ CALL = "`pay` (`sum` `5`; "
 
 
 def outcome(status: ActionStatus, body: dict[str, Any]) -> ActionOutcome:
-    return ActionOutcome("pay", ARGUMENTS, {}, None, status, body, "pay")
+    return ActionOutcome("pay", ARGUMENTS, {}, None, status, body, "pay", is_of_task=False)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,13 @@ def test_a_sentence_of_ours(
     said = outcome_sentence(outcome(status, body), language)
     assert [word for word in words if word not in said] == []
     assert '"' not in said and "{" not in said.replace("{call}", "")
+
+
+def test_what_a_server_says_in_another_language_is_for_developers() -> None:
+    failed = outcome("failed", {"error_code": "failed", "message": "Error executing tool pay: 503"})
+    assert "Error" in outcome_sentence(failed, "en")
+    said = outcome_sentence(failed, "ru")
+    assert said.startswith("То, что вы одобрили, не удалось") and said.endswith(").") and "Error" not in said
 
 
 def test_a_long_result_is_cut() -> None:

@@ -81,7 +81,8 @@ def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_part_can_be_loaded(name: str) -> None:
     plugin = installed()[name]
     parts = [*plugin.assistants.values(), plugin.tools, plugin.openers, plugin.servers, plugin.server_names]
-    parts += [plugin.settings, plugin.routes, plugin.checks, plugin.metrics, plugin.overview]
+    parts += [plugin.settings, plugin.routes, plugin.checks, plugin.tasks, plugin.metrics]
+    parts += [plugin.overview]
     parts += [part for one in plugin.commands for part in (one.part, one.service)]
     assert all(plugin.load(part) is not None for part in parts if part is not None)
     assert (plugin.folder / "__init__.py").is_file()

@@ -39,6 +39,7 @@ class Said:
     words: int = 8
     is_question: bool = False
     is_foreign: bool = False
+    says_i: bool = False
     id: UUID = field(default_factory=uuid4)
 
 
@@ -75,6 +76,7 @@ def columns(messages: Sequence[Said]) -> Candidates:
         is_eligible=flags(one.is_eligible for one in messages),
         words=numbers(one.words for one in messages),
         is_foreign=flags(one.is_foreign for one in messages),
+        says_i=flags(one.says_i for one in messages),
     )
 
 
@@ -219,6 +221,16 @@ def test_a_signal_without_weight_says_nothing() -> None:
     given = evidence([ann, bob], "what did Bob say?", 1)
     assert [one.id for one in rank(given)] == [bob.id, ann.id]
     assert [one.id for one in rank(given, replace(WEIGHTS, speaker=0.0))] == [ann.id, bob.id]
+
+
+def test_who_is_named_says_i() -> None:
+    said = [
+        Said(0b1, speaker="Ann", says_i=True, conversation="a"),
+        Said(0b1, speaker="Ann", conversation="b"),
+        Said(0b1, speaker="Bob", says_i=True, conversation="c"),
+    ]
+    assert scores_of(evidence(said, "What does Ann play?"), said, own=1.0) == [1.0, 0.0, 0.0]
+    assert scores_of(evidence(said, "What do I play?"), said, own=1.0) == [0.0, 0.0, 0.0]
 
 
 def test_the_newest_of_conflicting_facts_comes_first() -> None:

@@ -342,13 +342,21 @@ async def test_each_repetition_is_logged() -> None:
 @pytest.mark.parametrize(
     ("status", "code", "is_retryable"),
     [
-        (400, "bad_request", False), (401, "unauthorized", False), (408, "timeout", True),
+        (400, "bad_request", False),
+        (401, "unauthorized", False),
+        (408, "timeout", True),
         (409, "provider_error", True),
-        (418, "bad_request", False), (428, "bad_request", False), (429, "rate_limited", True),
-        (430, "bad_request", False), (499, "bad_request", False), (500, "provider_error", True),
-        (503, "provider_error", True), (504, "provider_error", True), (599, "provider_error", True),
+        (418, "bad_request", False),
+        (428, "bad_request", False),
+        (429, "rate_limited", True),
+        (430, "bad_request", False),
+        (499, "bad_request", False),
+        (500, "provider_error", True),
+        (503, "provider_error", True),
+        (504, "provider_error", True),
+        (599, "provider_error", True),
     ],
-)  # fmt: skip
+)
 def test_what_a_status_means(status: int, code: str, is_retryable: bool) -> None:
     error = ProviderErrors("p:m", "").of_status(status, "no", 3.0)
     assert (error.code, error.retryable, error.retry_after) == (code, is_retryable, 3.0)
@@ -371,11 +379,16 @@ def test_a_failure_names_its_cause_or_that_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
-        ({"retry-after": "0"}, 0.0), ({"retry-after": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25), ({"retry-after-ms": "-1"}, None),
-        ({"retry-after": "1e999"}, None), ({"retry-after": "soon"}, None), ({}, None),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after-ms": "-1"}, None),
+        ({"retry-after": "1e999"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
         ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
     ],
-)  # fmt: skip
+)
 def test_how_long_a_server_demands_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds

@@ -79,6 +79,39 @@ WANTED: dict[str, tuple[Said, dict[str, int]]] = {
         [("user", "I moved to Oslo."), ("assistant", "How is Oslo?"), ("assistant", "Fine answer.")],
         {"conclusions that were derived": 1},
     ),
+    "hindsight.json": (
+        [
+            ("user", "Ann: my kayak is called Otter.\nShe keeps it in Bergen."),
+            ("user", "The tent leaks."),
+            ("user", "The paddle is red."),
+            ("user", "Ann prefers trains"),
+            ("assistant", "I recommended the night train"),
+        ],
+        {
+            "facts that were derived": 2,
+            "observations that were derived": 5,
+            "mental models that were derived": 2,
+            "directives": 1,
+        },
+    ),
+    "mempalace.jsonl": (
+        [
+            ("user", "Where did I put the canoe?\nIt was blue."),
+            ("assistant", "In the boat house.\n\nBehind the door."),
+            ("user", "Thanks!"),
+            ("assistant", "and the oars hang above it."),
+            ("user", "SESSION: the house was painted white."),
+        ],
+        {"entries of the registry": 1},
+    ),
+    "aimem.json": (
+        [("user", "User prefers PostgreSQL."), ("user", "Cha gọi tao là 'mày' 🤖")],
+        {"links between memories": 1, "entities that were derived": 1},
+    ),
+    "memorywire.jsonl": (
+        [("user", "Ann prefers trains"), ("user", "Ann met Alma in Lisbon")],
+        {"procedures": 1},
+    ),
     "letta.af": (
         [
             ("user", "Name: Ann. Likes dogs."),
@@ -120,6 +153,14 @@ def test_who_speaks_and_where(tmp_path: Path) -> None:
     assert (assistant.speaker, text.speaker) == ("assistant", None)
     (moved, *_), _ = read(FOLDER / "honcho.json")
     assert (moved.speaker, moved.conversation) == ("ann", "s1")
+    kayak, tent, *_, train = read(FOLDER / "hindsight.json")[0]
+    assert (kayak.conversation, kayak.at) == ("chat-2026-03-01", "2026-03-01T09:00:00+00:00")
+    assert (tent.external_id, train.at) == ("notes 0", "2026-03-03T08:00:00+00:00")
+    (_, met), _ = read(FOLDER / "memorywire.jsonl")
+    assert (met.conversation, met.at) == ("helper", "2026-03-02T09:30:00+00:00")
+    canoe, *_, house = read(FOLDER / "mempalace.jsonl")[0]
+    assert (canoe.conversation, canoe.external_id) == ("/home/ann/chats/boats.jsonl", "drawer_ann_boats_1f2e 0")
+    assert (house.conversation, house.at) == ("wing_ann/diary", "2026-04-03T10:00:00+00:00")
     _, lives = read(FOLDER / "mem0.json")[0]
     assert (lives.conversation, lives.at) == ("trip", "2025-06-01T15:00:00+00:00")
 
@@ -157,6 +198,20 @@ def test_the_database_of_open_webui(tmp_path: Path) -> None:
     assert len(read(alone)[0]) == 3
 
 
+def test_what_a_model_wrote_for_newer_versions_of_open_webui(tmp_path: Path) -> None:
+    """Its text stands in `output` alone, beside reasoning and calls."""
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 18C."}]}
+    calls = [{"type": kind, "id": "i"} for kind in ("reasoning", "function_call", "function_call_output")]
+    answer = {"id": "a", "parentId": "q", "role": "assistant", "content": "", "output": [*calls, said], "timestamp": 2}
+    question = {"id": "q", "parentId": None, "role": "user", "content": "And in Oslo?", "timestamp": 1}
+    chat = {"id": "c", "chat": {"history": {"currentId": "a", "messages": {"q": question, "a": answer}}}}
+    path = tmp_path / "chats.json"
+    path.write_text(json.dumps([chat]))
+    messages, left_out = read(path)
+    assert [one.content for one in messages] == ["And in Oslo?", "It is 18C."]
+    assert left_out == {"thoughts of a model": 1, "tool calls": 1, "tool results": 1}
+
+
 def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as connection:
@@ -173,7 +228,27 @@ def test_archives(tmp_path: Path) -> None:
         archive.write(FOLDER / "claude.json", "data/conversations.json")
         archive.write(FOLDER / "gemini.json", "Takeout/My Activity/Gemini Apps/MyActivity.json")
         archive.writestr("data/users.json", "[]")
-    assert len(read(path)[0]) == 6
+        memory = {"conversations_memory": "Ann sails.", "project_memories": {"p": "A boat."}, "account_uuid": "a"}
+        archive.writestr("data/memories.json", json.dumps([memory]))
+    messages, left_out = read(path)
+    assert (len(messages), left_out["memories that were derived"]) == (6, 2)
+    apart = tmp_path / "memories-000.zip"
+    with zipfile.ZipFile(apart, "w") as archive:
+        archive.writestr("memories/a.json", json.dumps(memory | {"memory_files": []}))
+    assert read(apart) == ([], {"memories that were derived": 2})
+    documents = json.loads((FOLDER / "hindsight.json").read_text())
+    bank = tmp_path / "bank.zip"
+    with zipfile.ZipFile(bank, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, one in enumerate(documents[:-1]):
+            archive.writestr(f"documents/{number:06d}.json", json.dumps(one, indent=2))
+        archive.writestr("observations.json", "[]")
+        archive.writestr("manifest.json", json.dumps(documents[-1], indent=2))
+    assert read(bank)[1] == WANTED["hindsight.json"][1] and len(read(bank)[0]) == 5
+    palace = tmp_path / "palace.zip"
+    with zipfile.ZipFile(palace, "w") as archive:
+        archive.write(FOLDER / "mempalace.jsonl", "ann/boats.jsonl")
+        archive.writestr("export-manifest.json", "{}")
+    assert len(read(palace)[0]) == 5
     empty = tmp_path / "empty.zip"
     with zipfile.ZipFile(empty, "w") as archive:
         archive.writestr("photo.png", "x")
@@ -197,6 +272,16 @@ def test_archives(tmp_path: Path) -> None:
         {"conversationId": "c", "messages": [7]},
         {"agents": [{"messages": [{}], "id": "a"}], "blocks": []},
         {"agents": [7], "blocks": []},
+        {"id": "d", "original_text": None, "chunks": [{"chunk_text": "no index"}], "facts": []},
+        {"id": "d", "original_text": 7},
+        {
+            "format": "aimem-bundle",
+            "producer": "p",
+            "chunks": [{"id": "c", "content": "a", "content_hash": "sha256:0"}],
+        },
+        {"format": "aimem-bundle", "chunks": 7},
+        {"id": "m", "agent_id": "a", "type": "semantic", "content": "a", "created_at": "yesterday"},
+        {"id": "d", "document": None, "metadata": {"ingest_mode": "convos"}},
         {"uuid": "u", "content": 7, "source": "message"},
         {"id": 1, "content": "a", "peer_id": 7, "session_id": "s"},
         {"results": [{"what": "else"}]},

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from maas.agents.tasks import joined, report
+from maas.agents.task_report import report
+from maas.agents.tasks import joined
 from maas.tools.calls import refused
 
 SERVER_ERROR = refused("failed", "Error executing tool create_calendar_event: the mail service answers 503")
 SKIPPED = refused("failed", "a step that it depends on is not done") | {"error_code": "skipped"}
 WAITING = refused("approval_required", "it waits")
+NOT_APPROVED = {"success": False, "error_code": "rejected", "message": "none", "calls": {"rejected": 2}}
 
 
 @pytest.mark.parametrize(
@@ -23,11 +25,13 @@ WAITING = refused("approval_required", "it waits")
         ("failed", SERVER_ERROR, "не удалось", f"failed. {SERVER_ERROR['message']}"),
         ("failed", SERVER_ERROR | {"say": "Почта не отвечает."}, "не удалось. Почта не отвечает.", None),
         ("skipped", SKIPPED, "не начато. Не выполнен шаг, от которого он зависит.", None),
-        ("skipped", WAITING, "ждёт вашего подтверждения", "waits for your approval"),
+        ("waiting", WAITING, "ждёт вашего подтверждения", "waits for your approval"),
+        ("pending", None, "начнётся после вашего решения", "begins once you have decided"),
+        ("skipped", NOT_APPROVED, "вы отказались (2)", "rejected by you (2)"),
         ("in_doubt", refused("in_doubt", "unknown"), "неизвестно, проверьте", None),
     ],
 )
-def test_a_report_has_no_json_and_no_foreign_words(status: str, body: dict[str, Any], ru: str, en: str | None) -> None:
+def test_a_report_has_no_json_and_no_foreign_words(status: str, body: Any, ru: str, en: str | None) -> None:
     steps = [{"number": 1, "title": "Шаг", "status": status, "result": body}]
     assert report("Дело", steps, "ru").splitlines()[2] == f"1. Шаг: {ru}"
     assert en is None or report("Дело", steps, "en").splitlines()[2] == f"1. Шаг: {en}"
@@ -35,7 +39,7 @@ def test_a_report_has_no_json_and_no_foreign_words(status: str, body: dict[str, 
 
 def test_several_calls_of_a_step_are_counted() -> None:
     done = {"success": True, "data": {"id": 1}}
-    body, status = joined([(done, "done"), (WAITING, "skipped"), (done, "done"), (SERVER_ERROR, "failed")])
+    body, status = joined([(done, "done"), (WAITING, "waiting"), (done, "done"), (SERVER_ERROR, "failed")])
     assert (status, body["success"], len(body["data"])) == ("failed", False, 4)
     text = report("Дело", [{"number": 1, "title": "Шаг", "status": status, "result": body}], "ru")
     assert text.splitlines()[2] == "1. Шаг: сделано (2), ждёт вашего подтверждения (1), не удалось (1)"

@@ -1,9 +1,9 @@
 """`maas orders`."""
 
-from maas.cli.invocation import with_database
-from maas.cli.output import Table, show
 from maas.named_queries import query_named
 from maas.settings import Settings
+from maas.terminal.invocation import with_database
+from maas.terminal.output import Table, show
 from shared.db import Database
 
 

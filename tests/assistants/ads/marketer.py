@@ -83,6 +83,7 @@ class Marketer:
         return self.models.settings() | {
             "META_ORCHESTRATOR_MODEL": "openai:responder",
             "DOMAIN_AGENT_MODEL": "openai:responder",
+            "MAAS_ADS_SYNC_INTERVAL": "0",
             "FB_BASE_URL": self.facebook.url,
             "FB_API_VERSION": "v24.0",
             "EVOLUTION_BASE_URL": self.whatsapp.url,

@@ -12,8 +12,7 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from maas.agents.approvals import approved_fingerprints
-from maas.assistants.ads.account import OPENERS
-from maas.assistants.ads.toolset import make_tools
+from maas.assistants.ads.toolset import OPENERS, make_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolResult

@@ -106,11 +106,36 @@ async def test_phones_are_read_in_few_requests(vendor: Running, client: AmoCrmCl
     assert len(vendor.journal(path="/contacts")) == 2
 
 
+async def test_all_phones_of_all_contacts(vendor: Running, client: AmoCrmClient) -> None:
+    """Those of the main contact come first, each once."""
+    lead = {"name": "Дом", "status_id": 11, "pipeline_id": 1, "created_at": 1, "updated_at": 1_763_900_000}
+    vendor.merge(
+        {
+            "contacts": {"601": {"phone": "+7 701 000-00-01", "other_phone": "+7 727 000-00-01"}},
+            "leads": {"104": lead | {"contact_id": 601}},
+        }
+    )
+    ((found,),) = [page async for page in client.leads(at(1_763_900_000))]
+    assert (found.phone, found.other_phones) == ("+7 727 000-00-01", ("+7 701 000-00-01",))
+
+
+async def test_deleted_leads(vendor: Running, client: AmoCrmClient) -> None:
+    assert await client.deleted_leads(None) == []
+    deleted = {one: lead | {"is_deleted": True} for one, lead in leads(300).items()}
+    vendor.merge({"leads": deleted})
+    assert sorted(await client.deleted_leads(None)) == list(range(1000, 1300))
+    assert sorted(await client.deleted_leads(at(1_763_000_000 + 1290))) == list(range(1290, 1300))
+    assert await pages(client) == [[102, 103, 101]]
+
+
 async def test_pages_without_an_end(vendor: Running, client: AmoCrmClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maas.assistants.ads.clients.amocrm.MAX_PAGES", 5)
     vendor.merge({"is_endless": True, "contacts": None})
-    with pytest.raises(VendorError, match="never end"):
+    with pytest.raises(VendorError, match="has no end"):
         await pages(client)
+    vendor.merge({"leads": {"101": {"is_deleted": True}}})
+    with pytest.raises(VendorError, match="has no end"):
+        await client.deleted_leads(None)
 
 
 async def test_lead(client: AmoCrmClient) -> None:

@@ -9,11 +9,14 @@ from uuid import uuid4
 
 import pytest
 
+from maas.assistants.ads.account import NO_ACCOUNT
 from shared import tokens
 from tests.assistants.ads.marketer import ANALYST, CHOOSING, PHONE, SPEAKERS, TOKEN, Marketer, execute, marketer
 from tests.assistants.ads.test_definition import ROUTES
+from tests.polling import poll
 from tests.stack import maas
 
+DONE = "select 1 from pipeline_runs where user_id = %s and status = 'COMPLETED'"
 TOOLS = {
     "Покажи расходы за сегодня": "getSpendReport",
     "Какие направления активны?": "getDirections",
@@ -96,6 +99,17 @@ def test_words_that_do_not_decide_cost_one_call(business: Marketer) -> None:
     assert [len(business.models.said_to(SPEAKERS[name])) for name in ("ads", "crm", "creative")] == [1, 1, 0]
 
 
+def test_the_assistant_speaks_first_and_knows_what_is_missing(business: Marketer) -> None:
+    """A person without any account learns it from the greeting, not from the first question that fails."""
+    newcomer = uuid4()
+    business.stack.client.post("/v1/conversations", json={"assistant": "ads", "user_id": str(newcomer)})
+    poll(lambda: business.stack.rows(DONE, newcomer), 30, "the greeting is written")
+    (asked,) = [one for one in business.models.said_to("responder") if one.get("tools")]
+    system = asked["messages"][0]["content"]
+    assert NO_ACCOUNT in system and "Разговор начинается с «/start»" in system
+    assert asked["messages"][-1]["content"].endswith("/start")
+
+
 def test_what_the_assistant_knows_before_it_calls(business: Marketer) -> None:
     business.direction(daily_budget_minor=5000)
     business.add("user_specs", key=f"k{uuid4().hex[:8]}", value="отчёты в тенге")
@@ -116,6 +130,7 @@ def test_what_the_assistant_knows_before_it_calls(business: Marketer) -> None:
         '"daily_budget":"50',
         '"target_cpl":"4 USD"',
         '"can_run_ads":true',
+        "amoCRM is not connected: an operator runs maas ads connect",
     ):
         assert words in system.replace('": ', '":'), words
     assert '"stack":["fb"]' in system.replace(" ", "") and run["status"] == "COMPLETED"

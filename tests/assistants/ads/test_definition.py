@@ -7,7 +7,9 @@ import pytest
 from maas.agents.routing import by_keywords
 from maas.assistants.ads.definition import define_ads, define_ads_v1
 from maas.settings import load_settings
+from tests.stack import ROOT
 
+FOLDER = ROOT / "maas" / "assistants" / "ads" / "prompts"
 AGENTS = define_ads_v1(load_settings()).agents
 ROUTES = [
     ("Покажи расходы за сегодня", "ads"),
@@ -73,3 +75,11 @@ def test_limits() -> None:
     assert (limits.rounds, limits.calls, limits.seconds) == (2, 30, 300)
     agent = define_ads(load_settings()).agents[0]
     assert (agent.temperature, agent.max_tokens) == (0.3, 1500)
+
+
+def test_no_prompt_lets_figures_come_from_memory() -> None:
+    """What was answered last week may be in memory, and stands there as a fact."""
+    roles = {define_ads(load_settings()).role_prompt, *(agent.role_prompt for agent in AGENTS)}
+    texts = {role: (FOLDER / f"{role}.ru.md").read_text(encoding="utf-8") for role in roles}
+    assert len(texts) == 5
+    assert [role for role, text in texts.items() if "из памяти и прежних ответов" not in text] == []

@@ -19,7 +19,7 @@ from tests.stack import ROOT
 PAGE = ROOT / "docs" / "ads.md"
 BEGIN, END = "<!-- dialogues: written by tests/assistants/ads/test_dialogues.py -->\n\n", "\n<!-- /dialogues -->"
 CONFIRM = [("confirm_pending", "{}")]
-CONTEXT = {"integrations", "user_specs", "brain_actions", "directions", "ad_account_status"}
+CONTEXT = {"set_up", "integrations", "user_specs", "brain_actions", "directions", "ad_account_status"}
 SHOWN = ("leads", "qualified_leads_crm", "crm_qualification_rate", "qualified_leads_engaged", "verification")
 ASKED = {CHOOSING: "the classifier", **{words: f"agent {name}" for name, words in SPEAKERS.items()}}
 LEADS, QUALIFIED = 12, 5

@@ -90,3 +90,22 @@ def test_no_question_reads_the_leads_of_all_accounts(connection: Connection) -> 
         whole = [table for table in LARGE if f"Seq Scan on {table} " in plan]
         assert whole == [] and "Index" in plan, f"{name} reads all of {whole}:\n{plan}"
         connection.execute("deallocate asked")
+
+
+def test_a_claim_looks_at_each_connection_once(connection: Connection) -> None:
+    """Also when all are due, as after a day without orchestrators; it compares no connection with all others."""
+    users = 2000
+    connection.execute(
+        """with made as (
+             insert into user_accounts (user_id, name) select gen_random_uuid(), 'Shop' from generate_series(1, %s)
+             returning id, user_id)
+           insert into ad_accounts (user_id, user_account_id, fb_id, name, currency, timezone)
+           select user_id, id, 'act_1', 'Ads', 'USD', 'UTC' from made""",
+        (users,),
+    )
+    connection.execute("analyze")
+    read = "select seq_tup_read from pg_stat_xact_user_tables where relname = 'ads_syncs'"
+    with connection.transaction():
+        claimed = connection.execute("select id from maas_claim_ads_sync(60, interval '1 minute')").fetchall()
+        (row,) = connection.execute(read).fetchall()
+    assert len(claimed) == 1 and row["seq_tup_read"] <= 4 * users, row

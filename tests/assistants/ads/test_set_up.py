@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+import base64
+import json
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,12 +12,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import read_account
+from maas.assistants.ads.account import NO_ACCOUNT, read_account
 from maas.assistants.ads.checks import check_accounts
 from maas.assistants.ads.set_up import choose_stages, list_directions, set_rate
+from maas.assistants.ads.sync_queue import SyncQueue
+from maas.settings import load_settings
 from shared.db import Database
 from shared.errors import Advice, MaasError
-from tests.assistants.ads.shop import Shop
+from tests.assistants.ads.shop import NOW, TOKEN, Shop
 from tests.standins.running import Running
 
 AT = "2026-11-19T12:00:00Z"
@@ -137,7 +141,7 @@ REPORTS = (("getROIReport", "creatives"), ("getTopCreatives", "creatives"), ("ge
 
 @pytest.mark.parametrize(("report", "items"), REPORTS)
 async def test_revenue_of_another_currency_is_no_return(tenge: Shop, report: str, items: str) -> None:
-    """Neither a return nor a revenue is told; the reason is, in words."""
+    """Neither a return nor a revenue is named; the reason is, in words."""
     data = await tenge.data(report, {"period": "last_30d"})
     first = next(one for one in data[items] if one["name" if "name" in one else "title"] in ("Видео", "Окна"))
     assert (first["roi"], first["revenue"]) == (None, None)
@@ -230,3 +234,88 @@ async def test_doctor_needs_no_right_to_read_tokens(shop: Shop) -> None:
     services = [rf"{name} \d+, (\d+ without a token, )?\d+ not synced within a day" for name in ("Facebook", "amoCRM")]
     with pytest.raises(Advice, match=".*".join(services)):
         await check_accounts(shop.deps.settings, shop.deps.db)
+
+
+async def test_the_end_of_a_token_is_known_before_it_comes(shop: Shop, facebook: Running) -> None:
+    """By doctor and at a greeting, a fortnight before; Facebook tells it, a token of amoCRM says it itself."""
+    claims = base64.urlsafe_b64encode(json.dumps({"exp": int((NOW - timedelta(hours=13)).timestamp())}).encode())
+    token = f"eyJhbGciOiJSUzI1NiJ9.{claims.decode().rstrip('=')}.c2lnbmF0dXJl"
+    shop._set_secret(f"amocrm_{shop.account.hex}", token)
+    for days, is_named in ((15, False), (13, True), (0, False)):
+        ends = int((NOW + timedelta(days=days)).timestamp()) if days else 0
+        facebook.merge({"token_ends": {TOKEN: ends}})
+        queue = SyncQueue(shop.deps.db, shop.deps.settings)
+        await queue.run_all(shop.user, None, lambda *_: None, print)
+        await queue.close()
+        named = [one for one in await missing(shop) if one.startswith("the token")]
+        renews = "an operator renews it: maas ads connect"
+        assert named[-1:] == [f"the token of amoCRM ended on 2026-11-20: {renews}"]
+        assert named[:-1] == ([f"the token of Facebook ends on 2026-12-03: {renews}"] if is_named else [])
+        with pytest.raises(Advice) as advice:
+            await check_accounts(shop.deps.settings, shop.deps.db)
+        assert ("1 whose token ends soon, the first on 2026-12-03" in str(advice.value)) is is_named
+        assert "1 whose token ends soon, the first on 2026-11-19" in str(advice.value)
+
+
+@pytest.mark.parametrize(("secret", "is_renewed"), [("appsecret0123456789", True), ("another0123456789", False)])
+async def test_a_token_that_ends_is_renewed(shop: Shop, facebook: Running, secret: str, is_renewed: bool) -> None:
+    """By the secret of its app, a fortnight before; without it, the token is used as long as it lives."""
+    soon = {TOKEN: int((NOW + timedelta(days=13)).timestamp())}
+    facebook.merge({"token_ends": soon, "app": ["4711", "appsecret0123456789"]})
+    app = {"fb_app_id": "4711", "fb_app_secret": secret}
+    settings = load_settings(fb_base_url=facebook.url, **app)
+    for _ in range(2):
+        queue = SyncQueue(shop.deps.db, settings)
+        assert await queue.run_all(shop.user, None, lambda *_: None, print) == []
+        await queue.close()
+    values = shop.rows("select value from user_secrets where user_id = %s and name = 'facebook_1'", shop.user)
+    assert values == [{"value": f"{TOKEN}R" if is_renewed else TOKEN}]
+    assert len(facebook.journal("GET", "/oauth/access_token")) == (1 if is_renewed else 2)
+    assert [one for one in await missing(shop) if "token" in one] == (
+        [] if is_renewed else ["the token of Facebook ends on 2026-12-03: an operator renews it: maas ads connect"]
+    )
+
+
+async def test_a_sync_needs_no_end_of_the_token(shop: Shop, facebook: Running) -> None:
+    """Facebook may tell it to nobody but the developers of the app."""
+    facebook.fault("status", path="/debug_token", status=400, code=100, message="(#100) You must provide an app token")
+    queue = SyncQueue(shop.deps.db, shop.deps.settings)
+    assert await queue.run_all(shop.user, None, lambda *_: None, print) == []
+    await queue.close()
+
+
+async def missing(shop: Shop, user: UUID | None = None) -> list[str]:
+    found: list[str] = (await shop.data("set_up", user=user))["missing"]
+    return found
+
+
+async def test_what_is_not_set_up_is_known_from_the_first_hour_on(shop: Shop) -> None:
+    """Also where there is no business at all, which no other source can tell."""
+    assert await missing(shop, uuid4()) == [NO_ACCOUNT]
+    no_whatsapp = "WhatsApp is not connected: an operator runs maas ads connect"
+    assert await missing(shop) == [
+        "Facebook was never read to the end yet",
+        "amoCRM was never read to the end yet",
+        no_whatsapp,
+    ]
+    shop.forget_token("act_1")
+    shop.rows(
+        "update ads_syncs set error = 'amoCRM is closed' where user_id = %s and service = 'amoCRM' returning 1",
+        shop.user,
+    )
+    first, second, _ = await missing(shop)
+    assert first == "the token of Facebook is missing: an operator runs maas ads connect"
+    assert second == "amoCRM was never read to the end, the last error: amoCRM is closed"
+    shop.set_token("act_1", TOKEN)
+    queue = SyncQueue(shop.deps.db, shop.deps.settings)
+    assert await queue.run_all(shop.user, None, lambda *_: None, print) == []
+    await queue.close()
+    decisions = await missing(shop)
+    assert [one.rpartition(": ")[2] for one in decisions] == [
+        "an operator runs maas ads connect",
+        "an operator runs maas ads directions",
+        "maas ads stages",
+    ]
+    await directions(shop, "111")
+    await stages(shop, "12")
+    assert await missing(shop) == [no_whatsapp]

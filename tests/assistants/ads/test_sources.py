@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maas.assistants.ads.sync import Failure, Sync
+from maas.assistants.ads.sync_queue import SyncQueue
 from maas.settings import load_settings
 from tests.assistants.ads.shop import NOW, Shop
 from tests.standins.running import Running, standin
@@ -38,7 +38,7 @@ def business(shop: Shop, crm: Running, whatsapp: Running) -> Shop:
     return shop
 
 
-async def sync(business: Shop, facebook: Running, whatsapp: Running) -> tuple[dict[str, int], list[Failure]]:
+async def sync(business: Shop, facebook: Running, whatsapp: Running) -> tuple[dict[str, int], list[str]]:
     """What was stored, by kind, and what failed."""
     settings = load_settings(fb_base_url=facebook.url, evolution_base_url=whatsapp.url, evolution_api_key=KEY)
     counts: dict[str, int] = {}
@@ -46,11 +46,11 @@ async def sync(business: Shop, facebook: Running, whatsapp: Running) -> tuple[di
     def report(kind: str, rows: int) -> None:
         counts[kind] = counts.get(kind, 0) + rows
 
-    sync = Sync(business.deps.db, settings, business.user, None, report)
+    queue = SyncQueue(business.deps.db, settings)
     try:
-        return counts, await sync.run()
+        return counts, await queue.run_all(business.user, None, report, print)
     finally:
-        await sync.close()
+        await queue.close()
 
 
 def write(whatsapp: Running, jid: str, *messages: dict[str, Any]) -> None:
@@ -126,6 +126,64 @@ async def test_a_lead_of_the_crm_is_the_person_who_tapped_an_ad(
     await sync(business, facebook, whatsapp)
     (lead,) = leads(business)
     assert (lead["crm_lead_id"], lead["title"], lead["messages_in"]) == ("6001", "Видео", 2)
+
+
+async def test_any_phone_of_a_contact_is_the_persons(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    """Whichever service was read first, and also when the number comes to a known lead later."""
+    old, new = business.lead(days_ago=0.01, phone="+7 701 555 11 22"), "77015551133"
+    for number, phone in ((6001, "8 (701) 555-11-22"), (6002, "+7 701 555 11 33"), (6003, None)):
+        lead = crm_lead(number, "+7 727 2" + str(number) * 2)
+        lead["contacts"][str(number)]["phone"] = phone
+        lead["contacts"][str(number)]["other_phone"] = "+7 727 26" + str(number)
+        crm.merge(lead)
+    for jid in (f"{NUMBER}@s.whatsapp.net", f"{new}@s.whatsapp.net", "77015551144@s.whatsapp.net"):
+        write(whatsapp, jid, {}, {})
+        await sync(business, facebook, whatsapp)
+    crm.merge(
+        {
+            "contacts": {"6003": {"phone": "+7 701 555 11 44"}},
+            "leads": {"6003": {"updated_at": int(NOW.timestamp())}},
+        }
+    )
+    await sync(business, facebook, whatsapp)
+    query = "select id, crm_lead_id, messages_in from leads where user_id = %s order by crm_lead_id"
+    found = business.rows(query, business.user)
+    assert [(one["crm_lead_id"], one["messages_in"]) for one in found] == [("6001", 2), ("6002", 2), ("6003", 2)]
+    assert found[0]["id"] == old
+
+
+async def test_a_lead_that_the_crm_deletes_is_none(
+    business: Shop, facebook: Running, crm: Running, whatsapp: Running
+) -> None:
+    """Its dialogue goes to the person's other lead; who filled in a form is a lead still; what comes back counts."""
+    business.lead(fb_lead_id="f1", phone="+7 701 555 11 33")
+    for number, phone in ((6001, NUMBER), (6002, NUMBER), (6003, "77015551133"), (6004, None)):
+        crm.merge(crm_lead(number, phone, status_id=142, price=900))
+    write(whatsapp, f"{NUMBER}@s.whatsapp.net", {}, {})
+    await sync(business, facebook, whatsapp)
+    query = (
+        "select crm_lead_id, fb_lead_id, messages_in, revenue, is_qualified from leads where user_id = %s order by 1"
+    )
+    assert [tuple(one.values()) for one in business.rows(query, business.user)] == [
+        ("6001", None, 2, 900, True),
+        ("6002", None, 0, 900, True),
+        ("6003", "f1", 0, 900, True),
+        ("6004", None, 0, 900, True),
+    ]
+    at = int(NOW.timestamp())
+    deleted = {str(one): {"is_deleted": True, "updated_at": at} for one in (6001, 6003, 6004)}
+    crm.merge({"leads": deleted})
+    counts, failures = await sync(business, facebook, whatsapp)
+    assert (counts["deleted leads"], failures) == (3, [])
+    assert [tuple(one.values()) for one in business.rows(query, business.user)] == [
+        ("6002", None, 2, 900, True),
+        (None, "f1", 0, 0, False),
+    ]
+    crm.merge({"leads": {"6004": {"is_deleted": False}}})
+    await sync(business, facebook, whatsapp)
+    assert [one["crm_lead_id"] for one in business.rows(query, business.user)] == ["6002", "6004", None]
 
 
 @pytest.mark.parametrize("known", [{"number": NUMBER}, {"sender": NUMBER}])
@@ -246,5 +304,5 @@ async def test_forms_without_the_permission_stop_nothing_else(
     facebook.merge({"forms_are_forbidden": True})
     crm.merge(crm_lead(1))
     _, (failed,) = await sync(business, facebook, whatsapp)
-    assert (failed.service, "leads_retrieval" in failed.message) == ("lead forms of Facebook", True)
+    assert "lead forms of Facebook: " in failed and "leads_retrieval" in failed
     assert len(leads(business)) == 1

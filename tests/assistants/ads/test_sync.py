@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def business(database: str, tmp_path: Path, crm: Running) -> Iterator[Marketer]:
         messages = {JID: [message(2, 1), message(1, 2, is_outgoing=True)]}
         one.whatsapp.merge({"instances": {"main": {"chats": chats, "messages": messages}}})
         add = ("--fb", "act_1", "--token-env", "FB", "--crm", crm.url, "--crm-token-env", "CRM", "--whatsapp", "main")
-        words = ("ads", "account", "add", "--user", str(one.user), "--name", "Кухни", *add)
+        words = ("ads", "connect", "--user", str(one.user), "--name", "Кухни", *add, "--no-sync")
         added = maas(one.stack, *words, **environment(one), FB=TOKEN, CRM=CRM_TOKEN)
         assert added.returncode == 0, added.stderr
         yield one
@@ -102,6 +103,12 @@ def environment(business: Marketer) -> dict[str, str]:
 
 def sync(business: Marketer, *more: str) -> subprocess.CompletedProcess[str]:
     return maas(business.stack, "ads", "sync", "--user", str(business.user), *more, **environment(business))
+
+
+def syncs(business: Marketer, *more: str) -> str:
+    listed = maas(business.stack, "ads", "syncs", *more, **environment(business) | {"MAAS_ADS_SYNC_INTERVAL": "0"})
+    assert listed.returncode == 0, listed.stderr
+    return " ".join(listed.stdout.split())
 
 
 def rows(business: Marketer, columns: str, table: str, order: str = "1") -> list[dict[str, Any]]:
@@ -178,7 +185,7 @@ def test_a_second_sync_reads_what_is_new(business: Marketer, crm: Running) -> No
     days = {row["day"]: row["spend"] for row in rows(business, "day, spend", "direction_metrics_daily")}
     assert days[today() - timedelta(days=2)] == 25 and days[today() - timedelta(days=40)] == 20
     asked = [one["params"]["time_range"] for one in business.facebook.journal("GET", "insights")[-2:]]
-    assert all((today() - timedelta(days=7)).isoformat() in one for one in asked), asked
+    assert all((today() - timedelta(days=28)).isoformat() in one for one in asked), asked
     leads = {row["crm_lead_id"]: row for row in rows(business, "*", "leads")}
     assert (leads["2"]["revenue"], leads["2"]["is_qualified"], leads["2"]["stage_id"]) == (500, True, "142")
     assert (leads["4"]["reached_key_stage"], leads["1"]["reached_key_stage"]) == (True, False)
@@ -218,13 +225,19 @@ def test_doctor_says_what_lacks_a_token_or_is_old(business: Marketer) -> None:
     def doctor() -> str:
         return " ".join(maas(business.stack, "doctor", **environment(business)).stdout.split())
 
-    line = "note ad accounts: Facebook 1{}; WhatsApp 1{}; amoCRM 1{}; maas ads account add"
+    line = "note ad accounts: Facebook 1{}; WhatsApp 1{}; amoCRM 1{}; maas ads syncs shows all"
     old, no_token = ", 1 not synced within a day", ", 1 without a token"
     page = doctor()
     assert line.format(old, old, old) in page and f"users: {business.user}" in page, page
     assert sync(business).returncode == 0
     page = doctor()
     assert "ok ad accounts: Facebook 1; WhatsApp 1; amoCRM 1 ok" in page, page
+    assert len(re.findall(r"(Facebook act_1|amoCRM|WhatsApp) \d+ s ago never by hand alone", syncs(business))) == 3
+    listed = syncs(business, "--user", str(business.user), "--every", "30")
+    assert len(re.findall(r"ago 30 min in 29 min|30 min in 30 min", listed)) == 3 and CRM_TOKEN not in listed, listed
+    business.stack.rows("update ads_syncs set error = 'amoCRM: it is closed' where service = 'amoCRM' returning id")
+    assert "amoCRM 1, 1 with a last sync that failed (amoCRM: it is closed)" in doctor()
+    business.stack.rows("update ads_syncs set error = null returning id")
     business.stack.rows("update crm_integration set synced_at = now() - interval '25 hours' returning synced_at")
     business.stack.rows("delete from user_secrets where name like 'facebook%' returning name")
     page = doctor()
@@ -259,6 +272,7 @@ def test_killed_in_the_middle_it_goes_on_without_doubles(business: Marketer, crm
     poll(lambda: len(rows(business, "id", "leads")) >= 250, 30, "some leads are stored")
     program.send_signal(signal.SIGKILL)
     program.wait()
+    business.stack.rows("update ads_syncs set lease_until = now() where owner is not null returning id")
     stored = len(rows(business, "id", "leads"))
     pages = len(crm.journal("GET", "/api/v4/leads"))
     assert 250 <= stored < 2000, "it was killed too late"

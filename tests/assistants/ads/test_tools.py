@@ -72,21 +72,41 @@ async def test_campaigns_with_metrics(shop: Shop, facebook: Running) -> None:
     ]
 
 
-async def test_what_archived_campaigns_cost_is_in_the_total(shop: Shop, facebook: Running) -> None:
-    """They are listed by their names as long as they have figures, and deleted ones are told apart."""
+async def test_what_archived_and_deleted_campaigns_cost_is_in_the_total(shop: Shop, facebook: Running) -> None:
+    """They are listed by their names as long as they have figures."""
     facebook.merge({"campaigns": {"101": {"status": "ARCHIVED"}}})
     data, spent = await shop.data("getCampaigns"), await shop.data("getSpendReport")
     assert [one["status"] for one in data["campaigns"]] == ["ARCHIVED", "ACTIVE", "PAUSED"] and data["count"] == 3
     assert data["total"] == spent["total"] and data["total"]["spend"] == 65.0
     active = await shop.data("getCampaigns", {"status": "ACTIVE"})
-    assert active["total"]["spend"] == sum(one["spend"] for one in active["campaigns"]) and "deleted" not in active
+    assert active["total"]["spend"] == sum(one["spend"] for one in active["campaigns"])
     assert (await shop.data("getCampaigns", {"date_to": "2026-01-31"}))["count"] == 2
     named = await shop.data("getCampaignDetails", {"campaign_id": "Заявки"})
     assert named["campaign"]["id"] == "103", "of two with the name, the one that is not archived is meant"
     facebook.merge({"campaigns": {"101": {"status": "DELETED"}}})
     data = await shop.data("getCampaigns")
-    assert [one["id"] for one in data["campaigns"]] == ["103", "102"] and data["total"] == spent["total"]
-    assert (data["deleted"]["count"], data["deleted"]["spend"], data["deleted"]["leads"]) == (1, 60.0, 25)
+    assert [(one["id"], one["status"]) for one in data["campaigns"]][:2] == [("101", "DELETED"), ("103", "ACTIVE")]
+    assert data["total"] == spent["total"] and data["campaigns"][0]["spend"] == 60.0
+    spent = await shop.data("getSpendReport", {"group_by": "campaign"})
+    assert [one["name"] for one in spent["items"]] == ["Заявки", "Заявки"]
+    named = await shop.data("getCampaignDetails", {"campaign_id": "Заявки"})
+    assert named["campaign"]["id"] == "103", "of two with the name, the one that is not deleted is meant"
+    details = await shop.data("getCampaignDetails", {"campaign_id": "101"})
+    assert details["campaign"]["spend"] == sum(one["spend"] for one in details["ads"]) == 60.0
+
+
+async def test_an_ad_that_was_deleted_is_not_paused_and_keeps_its_figures(shop: Shop, facebook: Running) -> None:
+    """It was known as running, and Facebook refuses to change it."""
+    shop.creative("Видео", "71")
+    facebook.merge({"ads": {"125": {"adset_id": "113", "name": "Повтор", "status": "ACTIVE", "creative_id": "71"}}})
+    await shop.data("getCampaignDetails", {"campaign_id": "101"})
+    facebook.merge({"ads": {"121": {"status": "DELETED"}}})
+    paused = await shop.data("pauseCreative", {"creative_id": "Видео"})
+    assert [one["id"] for one in paused["ads"]] == ["125"] and paused["failed"] == 0
+    details = await shop.data("getCampaignDetails", {"campaign_id": "101"})
+    spends = {one["id"]: (one["status"], one["spend"]) for one in details["ads"]}
+    assert spends == {"121": ("DELETED", 30.0), "122": ("ACTIVE", 30.0)}
+    assert {one["name"]: one["spend"] for one in (await shop.data("getROIReport"))["creatives"]}["Видео"] == 30.0
 
 
 async def test_leads_are_the_same_at_every_level(shop: Shop, facebook: Running) -> None:

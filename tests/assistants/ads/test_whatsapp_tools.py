@@ -204,7 +204,7 @@ def test_a_mailing_whose_process_died_is_never_repeated(database: str, tmp_path:
         one.whatsapp.fault("hang", path="/message/sendText/main", method="POST", is_done=True)
         (action,) = one.pending()
         one.stack.rows("select * from maas_decide_action(%s, %s, 'approve', 'sql')", action["id"], one.user)
-        poll(one.sent, 20, "the first message is sent")
+        poll(one.sent, what="the first message is sent")
         one.stack.stop(first, signal.SIGKILL)
         one.stack.start_orchestrator(**one.settings())
         query = "select status from v_actions where id = %s and status = 'in_doubt'"

@@ -59,7 +59,11 @@ class Truth:
             "ads": ads,
             "days": agency.days,
             "forms": agency.forms,
-            "crm": agency.crm,
+            "crm": [
+                (one.id, one.person if one.phones else None, *one[2:7], one.early_stage)
+                for one in agency.crm
+                if not one.is_deleted
+            ],
             "chats": agency.chats,
             "messages": agency.messages,
         }

@@ -9,7 +9,7 @@ create table agency.days (
   video_views bigint, p25 bigint, p50 bigint, p75 bigint, p95 bigint, late int);
 create table agency.forms (id text, person int, ad text, created_at timestamptz);
 create table agency.crm (
-  id int, person int, created_at timestamptz, stage int, price numeric, utm text, is_late boolean);
+  id int, person int, created_at timestamptz, stage int, price numeric, utm text, is_late boolean, early_stage int);
 create table agency.chats (jid text, person int, has_number boolean, ad text);
 create table agency.messages (jid text, at timestamptz, is_incoming boolean);
 create index on agency.crm (person);
@@ -22,9 +22,9 @@ select a.account, a.campaign, a.adset, a.id as ad, a.creative, a.direction, d.da
   d.forms + d.conversations as leads, d.video_views, d.p25, d.p50, d.p75, d.p95
 from agency.days d join agency.ads a on a.id = d.ad;
 
--- The CRM's first lead of somebody who filled in a form is that form; what else is in the CRM stands for itself, and so
--- does a form that nobody entered. Who tapped an ad, wrote, is known by number and is neither, is a lead from the first
--- message on.
+-- Who has no telephone in the CRM is nobody known from elsewhere. The CRM's first lead of somebody who filled in a form
+-- is that form; what else is in the CRM stands for itself, and so does a form that nobody entered. Who tapped an ad,
+-- wrote, is known by number and is neither, is a lead from the first message on.
 create materialized view agency.asked as
 with entered as (
   select c.*, f.id as form, f.ad as form_ad, f.created_at as form_at
@@ -32,14 +32,14 @@ with entered as (
     on f.person = c.person and c.id = (select min(x.id) from agency.crm x where x.person = c.person)
 )
 select 'crm ' || id as lead, person, coalesce(form_at, created_at) as created_at, id as crm, form, form_ad,
-  stage, price, utm
+  stage, early_stage, price, utm
 from entered
 union all
-select 'form ' || id, person, created_at, null, id, ad, null, 0, null
+select 'form ' || id, person, created_at, null, id, ad, null, null, 0, null
 from agency.forms f where not exists (select from agency.crm c where c.person = f.person)
 union all
 select 'chat ' || c.jid, c.person, (select min(m.at) from agency.messages m where m.jid = c.jid), null, null, null,
-  null, 0, null
+  null, null, 0, null
 from agency.chats c
 where c.ad is not null and c.has_number and not exists (select from agency.crm x where x.person = c.person)
   and not exists (select from agency.forms x where x.person = c.person)
@@ -61,7 +61,7 @@ with no data;
 -- The ad of a lead: of its form, else of its dialogue, else the one with the id, or alone with the name, in UTM.
 create materialized view agency.leads as
 select l.lead, l.person, l.created_at, l.crm, l.stage, l.messages, l.messages >= 2 as is_engaged,
-  coalesce(l.stage in (12, 13, 142), false) as is_qualified,
+  coalesce(l.stage in (12, 13, 142) or l.early_stage in (12, 13, 142), false) as is_qualified,  -- also what was lost
   case when l.stage = 142 then l.price else 0 end as revenue, a.account, a.id as ad, a.creative, a.title, a.direction
 from (
   select q.*, coalesce((select sum(d.messages) from agency.dialogues d where d.lead = q.lead), 0) as messages,

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from maas.assistants.ads.account import crm_secret, facebook_secret, read_account
 from maas.assistants.ads.set_up import choose_stages, list_directions, set_rate
-from maas.assistants.ads.sync import Sync
+from maas.assistants.ads.sync_queue import SyncQueue
 from maas.assistants.ads.toolset import make_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
@@ -72,7 +72,7 @@ def as_worker(dsn: str) -> str:
 
 
 def _connect(connection: Connection, user: UUID, crm_url: str) -> UUID:
-    """Write the rows that `maas ads account add` writes."""
+    """Write the rows that `maas ads connect` writes."""
     rows = connection.execute(
         "insert into user_accounts (user_id, name, is_default) values (%s, %s, true) returning id", (user, BUSINESS)
     ).fetchall()
@@ -100,18 +100,20 @@ async def _fill(year: Year, crm: Running) -> None:
     async with open_database(as_worker(year.dsn), 4, "test") as db:
         await _sync(db, year, 366)
         await _set_up(db, year)
-        year.facebook.merge({"days": services.facebook(year.agency)["days"]})
+        later = services.facebook(year.agency)
+        year.facebook.merge({name: later[name] for name in ("days", "ads")})
         late = services.amocrm(year.agency)
         crm.merge({name: late[name] for name in ("leads", "contacts")})
         await _sync(db, year, None)
 
 
 async def _sync(db: Database, year: Year, days: int | None) -> None:
-    sync = Sync(db, year.settings, year.user, days, lambda *_: None)
+    queue = SyncQueue(db, year.settings, days)
     try:
-        assert await sync.run() == []
+        failures = await queue.run_all(year.user, None, lambda *_: None, print)
+        assert failures == [], failures
     finally:
-        await sync.close()
+        await queue.close()
 
 
 async def _set_up(db: Database, year: Year) -> None:

@@ -68,7 +68,7 @@ class Colleague:
     def start(self, **settings: str) -> None:
         """Start an orchestrator, and wait for the tools of the mail server."""
         self.stack.start_orchestrator(**self.settings() | settings)
-        poll(lambda: self.stack.rows("select from tools where name = 'send_email'"), 20, "the tools are listed")
+        poll(lambda: self.stack.rows("select from tools where name = 'send_email'"), what="the tools are listed")
 
     def kill(self) -> None:
         for process in list(self.stack._processes):
@@ -86,7 +86,7 @@ class Colleague:
         """Make the user one who has answered everything before."""
         self.introduce()
         self.stack.rows("select maas_replace_preferences(%s, %s)", self.user, json.dumps(ANSWERS))
-        self.stack.rows("update user_profiles set interviewed_at = now() where user_id = %s", self.user)
+        self.stack.rows("update user_settings set interviewed_at = now() where user_id = %s", self.user)
 
     def ask(self, query: str) -> UUID:
         (row,) = self.stack.rows(

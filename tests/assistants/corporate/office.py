@@ -44,7 +44,7 @@ class Office:
         models.scripts = {PLANNER: self._plan, DECOMPOSER: self._plan}
 
     def open(self, settings: Mapping[str, str] | None = None, **definition: Any) -> None:
-        """Write the row and start an orchestrator, which may write a built-in one of this name."""
+        """Write the row and have an orchestrator, which may write a built-in one of this name."""
         self._write_row(definition)
         self.start(**settings or {})
         self._write_row(definition)
@@ -63,7 +63,7 @@ class Office:
             "TOOLBOX": str(self.stack.folder),
             "CORPORATE_PLANNER_MODEL": "openai:planner",
         }
-        self.stack.start_orchestrator(**self.models.settings() | own | settings)
+        self.stack.keep_orchestrator(**self.models.settings() | own | settings)
 
     def delegate(self, tool: str = PLANNING, conversation: UUID | None = None, **arguments: Any) -> UUID:
         """A run whose model hands the work on."""

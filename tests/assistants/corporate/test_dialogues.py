@@ -92,6 +92,10 @@ def test_an_interview_is_taken_and_kept(person: Colleague) -> None:
     assert starts == ["completeInitialInterview", "transfer_to_router"]
     kept = person.stack.rows("select slot, value from user_preferences where user_id = %s", person.user)
     assert {row["slot"]: row["value"] for row in kept} == ANSWERS
+    query = """select f.origin, g.content from facts f join raw_logs g on g.id = any(f.raw_log_ids)
+               where f.user_id = %s and f.attribute like 'working:%%'"""
+    said = [("asked", answer) for answer in ANSWERS.values()]
+    assert sorted((row["origin"], row["content"]) for row in person.stack.rows(query, person.user)) == sorted(said)
     person.conversation = uuid4()
     run = person.say("Привет", router=["Здравствуйте!"])
     assert run["agent"] == "router" and "с 9 до 11" in person.system("router")
@@ -186,7 +190,7 @@ def test_a_lost_letter_is_reported_and_never_sent_again(person: Colleague) -> No
     (action,) = person.pending()
     person.stack.rows("select * from maas_decide_action(%s, %s, 'approve', 'sql')", action["id"], person.user)
     try:
-        poll(lambda: person.mail("send_email"), 20, "the email is sent")
+        poll(lambda: person.mail("send_email"), what="the email is sent")
         person.kill()
     finally:
         (person.stack.folder / "hang-send_email").unlink()

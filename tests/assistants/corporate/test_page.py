@@ -22,7 +22,7 @@ HEAD = """# Dialogues with the corporate assistant, as they run
 Each transcript is recorded from a running system: real processes, Postgres, an MCP server made with the official SDK.
 A test runs the dialogues again and compares. Only the words and calls of the model are scripted. `.` is a call that
 code made, `!` one that the model made, with its error if it has one; `=` is who holds the dialogue then and what waits
-for the user, or how many letters and events the mail server has got.
+for the user, or how many emails and events the mail server has got.
 
 """
 LETTER = {"to": "ivan@example.com", "subject": "Смета", "text": "Смета будет завтра."}
@@ -70,16 +70,19 @@ class Dialogue:
         self.add("=", ", ".join(part for part in (office.holder() or "one voice", waiting) if part))
         return run
 
-    def outcome(self, kind: str = "action", *, is_counting: bool = True) -> None:
-        """Wait for the message of an action or a task, and write it down."""
-        query = "select final_answer from pipeline_runs where user_id = %s and kind = %s and queue_state = 2"
-        (row,) = self.office.wait_rows(query, self.office.user, kind)
-        self.add("assistant:", row["final_answer"])
+    def outcome(self, kind: str = "action", *, is_counting: bool = True, number: int = 1) -> None:
+        """Wait for the messages of so many actions or of a task, and write them down."""
+        query = (
+            "select final_answer from (select *, count(*) over () as number from pipeline_runs "
+            "where user_id = %s and kind = %s and queue_state = 2) r where number = %s order by seq"
+        )
+        for row in self.office.wait_rows(query, self.office.user, kind, number):
+            self.add("assistant:", row["final_answer"])
         if is_counting:
             self.sent()
 
     def sent(self) -> None:
-        """Write down how many letters and events the mail server has got."""
+        """Write down how many emails and events the mail server has got."""
         writes = [one[1] for one in self.office.mail() if one[1] in ("send_email", "create_calendar_event")]
         self.add("=", f"the mail server has got {len(writes)}")
 
@@ -132,7 +135,7 @@ def interview(office: Colleague) -> Iterator[str]:
 
 
 def letters(office: Colleague) -> Iterator[str]:
-    three = Dialogue(office, "3. A letter: one question at a time, sent after a yes")
+    three = Dialogue(office, "3. An email: one question at a time, sent after a yes")
     three.say("Отправь письмо", router=["Кому отправить?"])
     three.say("ivan@example.com", router=["Какая тема?"])
     three.say("Смета", router=["Что написать?"])
@@ -140,13 +143,15 @@ def letters(office: Colleague) -> Iterator[str]:
     three.say("Да", router=[[("confirm_pending", {})], "Отправляю."])
     three.outcome()
     yield three.page()
-    no = Dialogue(office, "3. A no sends nothing; one yes does not decide two")
+    no = Dialogue(office, "3. A no sends nothing; one yes does not decide two, a yes to both does")
     no.say("Напиши Ивану о смете", router=[[("send_email", LETTER)], "Отправляю?"])
     no.say("Нет", router=[[("reject_pending", {})], "Хорошо, не отправляю."])
     both: Calls = [("send_email", LETTER), ("create_calendar_event", EVENT)]
     no.say("Тогда письмо и обзор в календарь", router=[both, "Подтвердите письмо и событие."])
     no.say("Да", router=["Что подтвердить: письмо Ивану или обзор завтра?"])
     no.sent()
+    no.say("Да, оба", router=[[("confirm_pending", {})], "Отправляю и ставлю."])
+    no.outcome(number=2)
     yield no.page()
 
 
@@ -223,11 +228,11 @@ def failures(office: Colleague) -> Iterator[str]:
     seven.say("Что у меня на неделе?", router=[*days, "Простите, календарь не отвечает. Посмотреть письма?"])
     assert '"failures_in_a_row":3' in str(office.said_to("router")[-1]["messages"]).replace(" ", "")
     yield seven.page()
-    lost = Dialogue(office, "7. A letter whose outcome nobody knows is reported, and not sent again")
+    lost = Dialogue(office, "7. An email whose outcome nobody knows is reported, and not sent again")
     lost.say("Напиши Ивану о смете", router=[[("send_email", LETTER)], "Отправляю?"])
     (office.stack.folder / "hang-send_email").touch()
     lost.say("Да", router=[[("confirm_pending", {})], "Отправляю."])
-    poll(lambda: office.mail("send_email"), 20, "the email is sent")
+    poll(lambda: office.mail("send_email"), what="the email is sent")
     office.kill()
     (office.stack.folder / "hang-send_email").unlink()
     office.start()

@@ -68,7 +68,7 @@ class Messenger:
     def texts(self, chat: int = 7) -> list[str]:
         return [one["text"] for one in self.messages(chat) if "text" in one]
 
-    def wait(self, text: str, chat: int = 7, seconds: float = 20) -> dict[str, Any]:
+    def wait(self, text: str, chat: int = 7, seconds: float = 60) -> dict[str, Any]:
         """The message of a chat that holds this text, once it is there."""
 
         def find() -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ class Messenger:
 
         return poll(find, seconds, f"{text!r} is shown")[0]
 
-    def wait_done(self, seconds: float = 20) -> None:
+    def wait_done(self, seconds: float = 60) -> None:
         """Return when every update is handled and every reply has ended."""
         poll(lambda: self._open() == 0, seconds, "everything is shown")
 

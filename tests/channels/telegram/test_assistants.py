@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_a_sticker_from_the_first_word_to_the_image(person: Stickers) -> None:
     assert any(one["type"] == "bold" for one in asked["entities"])
     query = person.press(asked)
     person.press(asked)  # a double click
-    poll(person.stickers, 20, "the sticker is sent")
+    poll(person.stickers, what="the sticker is sent")
     person.wait_done()
     (sticker,) = person.stickers()
     image = Image.open(io.BytesIO(sticker))
@@ -128,7 +129,7 @@ def test_a_second_photo_is_chosen_by_buttons(person: Stickers) -> None:
     for file, button, changes in (("blue", 1, False), ("blue", 0, True)):
         person.send_photo(file, ("Какое фото взять?", []))
         person.press(person.with_buttons(), row=button)
-        poll(lambda: not [one for one in person.messages() if one.get("keyboard")], 20, "the buttons are gone")
+        poll(lambda: not [one for one in person.messages() if one.get("keyboard")], what="the buttons are gone")
         person.wait_done()
         assert (person.session()["photo"] != first) == changes
         assert person.session()["slots"] == {"style": "anime", "emotion": "happy"}
@@ -190,19 +191,19 @@ def test_an_approval_by_a_button(business: tuple[Marketer, Messenger]) -> None:
     assert "updateBudget" in asked["text"] and '"daily_budget": 70' in asked["text"]
     assert [button["text"] for button in asked["keyboard"][0]] == ["Подтвердить", "Отклонить"]
     stranger = chats.press(asked, sender=66)
-    poll(lambda: stranger in chats.telegram.state().get("answers", {}), 20, "the stranger is answered")
+    poll(lambda: stranger in chats.telegram.state().get("answers", {}), what="the stranger is answered")
     assert chats.telegram.state()["answers"][stranger] == "Это не ваша кнопка, или этого запроса больше нет."
     assert one.writes() == [] and len(one.pending()) == 1
     press = chats.press(asked)
     decided = chats.wait("Подтверждено")
-    poll(lambda: one.stack.rows("select from v_actions where status = 'done'"), 20, "the action is executed")
+    poll(lambda: one.stack.rows("select from v_actions where status = 'done'"), what="the action is executed")
     chats.wait_done()
     assert decided["id"] == asked["id"] and len(one.writes()) == 1
     assert chats.telegram.state()["answers"][press] == "Подтверждено"
     after = chats.messages()
     assert not [message for message in after if message.get("keyboard")] and after[-1]["id"] > asked["id"]
     late = chats.press(asked)
-    poll(lambda: late in chats.telegram.state()["answers"], 20, "the late click is answered")
+    poll(lambda: late in chats.telegram.state()["answers"], what="the late click is answered")
     assert chats.telegram.state()["answers"][late] == "Это уже решено." and len(one.writes()) == 1
 
 
@@ -235,7 +236,7 @@ def test_invented_buttons_do_nothing(business: tuple[Marketer, Messenger], data:
     query = chats.press(asked | {"keyboard": [[{"callback_data": data}]]})
     chats.wait_done()
     if data:
-        poll(lambda: query in chats.telegram.state().get("answers", {}), 20, "it is answered")
+        poll(lambda: query in chats.telegram.state().get("answers", {}), what="it is answered")
         assert chats.telegram.state()["answers"][query] == "Это не ваша кнопка, или этого запроса больше нет."
     assert one.writes() == [] and len(one.pending()) == 1
 
@@ -249,13 +250,43 @@ def test_several_bots_and_their_users(database: str, tmp_path: Path) -> None:
         chats.serve(TELEGRAM_BOT_TOKEN=f"{TOKEN}, mentor={second}", MAAS_TELEGRAM_USERS="7")
         chats.write("привет")
         chats.telegram.merge({"push": {second: {"1": [chats.message("hello"), chats.message("let me in", 8)]}}})
-        poll(lambda: len(chats.messages()) == 2, 20, "both answer")
+        poll(lambda: len(chats.messages()) == 2, what="both answer")
         chats.wait("закрытый бот", 8)
         assert len(stack.rows("select from pipeline_runs")) == 2
         assert [row["username"] for row in stack.rows("select * from v_telegram order by username")] == [
             "maas_bot",
             "other_bot",
         ]
+
+
+def test_messages_in_a_burst_are_one_request(database: str, tmp_path: Path) -> None:
+    """Once, although the process is killed before it has asked; a command and another person end a burst."""
+    with Stack(database, tmp_path) as stack, messenger(stack) as chats:
+        process = chats.serve(MAAS_TELEGRAM_BURST="1")
+        chats.push(*(chats.message(text) for text in ("Смотри:", "это мой кот.", "Какой он породы?")))
+        unhandled = "select from telegram_updates where handled_at is null"
+        poll(lambda: len(stack.rows(unhandled)) == 3, what="they are stored")
+        assert stack.rows("select from pipeline_runs") == []
+        stack.stop(process, signal.SIGKILL)
+        chats.serve(MAAS_TELEGRAM_BURST="0.3")
+        asked = "select user_query from pipeline_runs order by seq"
+        poll(
+            lambda: stack.rows(asked) == [{"user_query": "Смотри:\nэто мой кот.\nКакой он породы?"}], what="one request"
+        )
+        assert stack.rows(unhandled) == [] and len(stack.rows("select from telegram_replies")) == 1
+        chats.push(*(chats.message(text) for text in ("один", "два", "/help", "три")))
+        mention = {"entities": [{"type": "mention", "offset": 0, "length": 9}]}
+        group = ((8, "четыре"), (8, "пять"), (9, "шесть"))
+        chats.push(*(chats.message(f"@maas_bot {text}", -5, sender, **mention) for sender, text in group))
+        poll(lambda: len(stack.rows(asked)) == 5, what="each is asked")
+        texts = sorted(row["user_query"] for row in stack.rows(asked)[1:])
+        assert texts == sorted(["один\nдва", "три", "четыре\nпять", "шесть"])
+        poll(lambda: stack.rows(unhandled) == [], what="all are handled")
+        number = (
+            "select reply_to from telegram_replies r join pipeline_runs p on p.id = r.run_id where user_query ~ 'пять'"
+        )
+        (reply,) = stack.rows(number)
+        assert reply["reply_to"] is not None
 
 
 def test_drafts_show_what_is_written(database: str, tmp_path: Path) -> None:
@@ -316,7 +347,7 @@ def test_a_task_reports_while_other_questions_are_answered(database: str, tmp_pa
             run["id"],
         )
         chats.write("другой вопрос")
-        poll(lambda: len(stack.rows("select from telegram_replies")) == 3, 20, "the task is followed")
+        poll(lambda: len(stack.rows("select from telegram_replies")) == 3, what="the task is followed")
         models.release("responder")
         chats.wait_done()
         assert len(chats.messages()) == 3
@@ -328,7 +359,7 @@ def test_updates_come_by_a_webhook(database: str, tmp_path: Path) -> None:
     with Stack(database, tmp_path) as stack, messenger(stack) as chats:
         stack.start_orchestrator()
         chats.serve(MAAS_TELEGRAM_WEBHOOK="https://maas.example", MAAS_TELEGRAM_PORT=str(port))
-        hook = poll(lambda: chats.telegram.state()["bots"][TOKEN].get("webhook"), 20, "the webhook is set")
+        hook = poll(lambda: chats.telegram.state()["bots"][TOKEN].get("webhook"), what="the webhook is set")
         assert hook["url"] == f"https://maas.example/telegram/{BOT}" and TOKEN.partition(":")[2] not in str(hook)
         url = f"http://127.0.0.1:{port}/telegram/{BOT}"
         update = chats.message("привет") | {"update_id": 900}
@@ -344,7 +375,7 @@ def test_updates_come_by_a_webhook(database: str, tmp_path: Path) -> None:
             assert httpx2.post(url, json=body, headers=headers).status_code == status
         assert httpx2.post(url, content=b"{", headers=good).status_code == 400
         assert httpx2.post(url, content=b"x" * 2_000_000, headers=good).status_code == 413
-        poll(lambda: len(chats.messages()) == 1, 20, "it is answered")
+        poll(lambda: len(chats.messages()) == 1, what="it is answered")
         time.sleep(0.5)
         assert len(stack.rows("select from pipeline_runs")) == 1
 

@@ -117,7 +117,7 @@ def test_messages_of_a_chat_are_answered_in_order(chats: Messenger, chat: int) -
     other = next(CHATS)
     updates = [chats.message(f"вопрос {number} из {one}", one) for number in range(4) for one in (chat, other)]
     chats.push(*updates)
-    poll(lambda: len(runs(chats, chat)) == len(runs(chats, other)) == 4, 20, "all are asked")
+    poll(lambda: len(runs(chats, chat)) == len(runs(chats, other)) == 4, what="all are asked")
     chats.wait_done()
     for one in (chat, other):
         assert [run["user_query"] for run in runs(chats, one)] == [f"вопрос {number} из {one}" for number in range(4)]
@@ -126,12 +126,12 @@ def test_messages_of_a_chat_are_answered_in_order(chats: Messenger, chat: int) -
 
 def test_an_update_that_comes_twice_is_handled_once(chats: Messenger, chat: int) -> None:
     chats.write("один раз", chat)
-    poll(lambda: runs(chats, chat), 20, "it is asked")
+    poll(lambda: runs(chats, chat), what="it is asked")
     chats.wait_done()
     (update,) = chats.stack.rows("select update_id from telegram_updates order by update_id desc limit 1")
     again = chats.message("один раз", chat) | {"update_id": update["update_id"]}
     chats.push(again, chats.message("потом", chat))
-    poll(lambda: [run["user_query"] for run in runs(chats, chat)] == ["один раз", "потом"], 20, "the second is asked")
+    poll(lambda: [run["user_query"] for run in runs(chats, chat)] == ["один раз", "потом"], what="the second is asked")
     chats.wait_done()
     assert len(runs(chats, chat)) == 2
     kept = chats.stack.rows("select from telegram_updates where payload is not null")
@@ -156,14 +156,14 @@ def test_commands_call_no_model(chats: Messenger, models: ModelServer, chat: int
         chats.wait(reply, chat)
     assert models.calls.total() == before and runs(chats, chat) == []
     chats.write("привет", chat)
-    poll(lambda: runs(chats, chat), 20, "it is asked")
+    poll(lambda: runs(chats, chat), what="it is asked")
     chats.wait_done()
     chats.stack.wait_archived(*[run["id"] for run in runs(chats, chat)])
     chats.write("/clear", chat)
     chats.wait("Удалено сообщений: 2", chat)
     chats.write("/status@another_bot", chat)
     chats.write("/start", chat)
-    poll(lambda: sum(text.startswith("Здравствуйте") for text in chats.texts(chat)) == 2, 20, "it greets again")
+    poll(lambda: sum(text.startswith("Здравствуйте") for text in chats.texts(chat)) == 2, what="it greets again")
     (old, new) = chats.stack.rows(
         "select is_open from chat_conversations where telegram_chat_id = %s order by created_at", str(chat)
     )[-2:]
@@ -173,7 +173,7 @@ def test_commands_call_no_model(chats: Messenger, models: ModelServer, chat: int
 def test_a_command_does_not_wait_for_an_answer(chats: Messenger, models: ModelServer, chat: int) -> None:
     models.hold("responder")
     chats.write("долгий вопрос", chat)
-    poll(lambda: runs(chats, chat), 20, "it is asked")
+    poll(lambda: runs(chats, chat), what="it is asked")
     chats.write("/status", chat)
     chats.wait("Ответ пишется: да", chat)
     models.release("responder")
@@ -193,7 +193,7 @@ def test_groups_are_answered_when_they_address_the_bot(chats: Messenger, models:
         {"edited_message": chats.message("правка", group, 51)["message"]},
         {"channel_post": chats.message("пост", group, 51)["message"]},
     )
-    poll(lambda: len(chats.messages(group)) == 2, 20, "two are answered")
+    poll(lambda: len(chats.messages(group)) == 2, what="two are answered")
     chats.wait_done()
     assert [run["user_query"] for run in runs(chats, 51) + runs(chats, 52)] == ["первый", "второй"]
     assert all(message["reply_to"] for message in chats.messages(group)) and runs(chats, 53) == []
@@ -220,7 +220,7 @@ def test_a_flooded_chat_waits_and_delays_no_other(chats: Messenger, models: Mode
 def test_who_blocked_the_bot_is_left_alone(chats: Messenger, chat: int) -> None:
     chats.telegram.merge({"blocked": [chat]})
     chats.write("вопрос", chat)
-    poll(lambda: [run["status"] for run in runs(chats, chat)] == ["COMPLETED"], 20, "it is answered")
+    poll(lambda: [run["status"] for run in runs(chats, chat)] == ["COMPLETED"], what="it is answered")
     chats.wait_done()
     (reply,) = chats.stack.rows("select state, error from telegram_replies where chat_id = %s", chat)
     assert reply["state"] == "dropped" and "blocked" in reply["error"]
@@ -285,7 +285,7 @@ def test_damaged_updates_stop_nothing(chats: Messenger, chat: int, update: dict[
 def test_hostile_texts_are_answered(chats: Messenger, models: ModelServer, chat: int, text: str) -> None:
     models.replies["responder"] = text
     chats.write(text, chat)
-    poll(lambda: runs(chats, chat), 20, "it is asked")
+    poll(lambda: runs(chats, chat), what="it is asked")
     chats.wait_done()
     assert [run["status"] for run in runs(chats, chat)] == ["COMPLETED"] and len(chats.messages(chat)) == 1
 
@@ -305,7 +305,7 @@ def test_what_exceeds_a_quota_is_refused_with_words(chats: Messenger, chat: int)
 def test_too_many_questions_are_refused_with_words(chats: Messenger, models: ModelServer, chat: int) -> None:
     models.hold("responder")
     chats.push(*[chats.message(f"вопрос {number}", chat) for number in range(7)])
-    chats.wait("ещё пишется", chat)
+    chats.wait("ещё ждут ответа", chat)
     models.release("responder")
     chats.wait_done(40)
     assert len(runs(chats, chat)) == 5
@@ -346,7 +346,7 @@ def test_a_restart_goes_on_in_the_same_message(chats: Messenger, models: ModelSe
     message = chats.wait("Один два три.", chat)
     chats.wait_done()
     assert message["id"] == first["id"] and len(chats.messages(chat)) == 1 and len(runs(chats, chat)) == 1
-    poll(lambda: "telegram_standby" in chats.stack.log(), 10, "the other one stands by")
+    poll(lambda: "telegram_standby" in chats.stack.log(), what="the other one stands by")
     chats.stack.stop(standby)
 
 

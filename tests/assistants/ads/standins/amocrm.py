@@ -1,9 +1,10 @@
 """A stand-in for amoCRM: leads with contacts, pipelines, pages of at most 250, problem+json errors.
 
 State: `tokens`, a list; `leads` {id: {name, price, status_id, pipeline_id, created_at, updated_at, contact_id, utm}},
-utm {utm_content: value}; `contacts` {id: {name, phone}}; `pipelines` {id: {name, sort, statuses: {id: {name, sort}}}};
-`currency`, by default USD; `max_page`, at most 250; `is_endless`: every page has a next one. Times are seconds since
-1970; a change takes `now`, or the time of this machine.
+utm {utm_content: value}, is_deleted: only in the trash; `contacts` {id: {name, phone, other_phone: the first of two}};
+`pipelines` {id: {name, sort, statuses: {id: {name, sort}}}}; `currency`, by default USD; `max_page`, at most 250;
+`is_endless`: every page has a next one. Times are seconds since 1970; a change takes `now`, or the time of this
+machine.
 """
 
 from __future__ import annotations
@@ -81,6 +82,11 @@ def shown(state: Json, lead_id: str, request: Request) -> Json:
     return whole
 
 
+def deleted(lead_id: str, stored: Json) -> Json:
+    """All that is told of a lead in the trash."""
+    return {"id": int(lead_id), "updated_by": 1, "updated_at": stored["updated_at"], "is_deleted": True}
+
+
 def listed(request: Request, name: str, rows: list[Json]) -> Response:
     params, state = request.query_params, standin_of(request).state
     page, limit = number(params.get("page", "1"), "page"), number(params.get("limit", "50"), "limit")
@@ -109,7 +115,9 @@ async def leads(request: Request) -> Response:
     check_params(request, LEAD_PARAMS)
     first = number(params.get("filter[updated_at][from]", "0"), "from")
     last = number(params.get("filter[updated_at][to]", "999999999999"), "to")
-    rows = [shown(state, one, request) for one, lead in state.get("leads", {}).items() if not lead.get("is_deleted")]
+    is_trash = "only_deleted" in params.get("with", "")
+    found = {one: lead for one, lead in state.get("leads", {}).items() if bool(lead.get("is_deleted")) == is_trash}
+    rows = [deleted(one, lead) if is_trash else shown(state, one, request) for one, lead in found.items()]
     rows = [row for row in rows if first <= row["updated_at"] <= last]
     for field in ("updated_at", "created_at", "id"):
         if direction := params.get(f"order[{field}]"):
@@ -150,7 +158,8 @@ async def contacts(request: Request) -> Response:
     for contact_id, stored in state.get("contacts", {}).items():
         if not ids or contact_id in ids:
             phone = {"field_id": 1, "field_name": "Телефон", "field_code": "PHONE", "field_type": "multitext"}
-            values = [{"value": stored["phone"], "enum_id": 1, "enum_code": "WORK"}] if stored.get("phone") else []
+            phones = [stored[one] for one in ("other_phone", "phone") if stored.get(one)]
+            values = [{"value": one, "enum_id": 1, "enum_code": "WORK"} for one in phones]
             fields = [phone | {"values": values}] if values else None
             rows.append({"id": int(contact_id), "name": stored.get("name", ""), "custom_fields_values": fields})
     return listed(request, "contacts", rows)

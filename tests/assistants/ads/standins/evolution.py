@@ -62,6 +62,18 @@ async def connection_state(request: Request) -> Response:
     return JSONResponse({"instance": instance})
 
 
+async def fetch_instances(request: Request) -> Response:
+    state = standin_of(request).state
+    if request.headers.get("apikey") != state.get("api_key"):
+        raise Refused(401, "Unauthorized")
+    return JSONResponse(
+        [
+            {"id": f"i{place}", "name": name, "connectionStatus": one.get("state", "open"), "integration": "BAILEYS"}
+            for place, (name, one) in enumerate(state.get("instances", {}).items())
+        ]
+    )
+
+
 async def find_chats(request: Request) -> Response:
     instance = instance_of(request)
     return JSONResponse(
@@ -143,6 +155,7 @@ async def on_refused(request: Request, refused: Exception) -> Response:
 
 def make(fixture: Json) -> StandIn:
     routes = [
+        Route("/instance/fetchInstances", fetch_instances, methods=["GET"]),
         Route("/instance/connectionState/{instance}", connection_state, methods=["GET"]),
         Route("/chat/findChats/{instance}", find_chats, methods=["POST"]),
         Route("/chat/findMessages/{instance}", find_messages, methods=["POST"]),

@@ -3,38 +3,44 @@
 State: `tokens` {token: [account ids]}, `accounts`, `campaigns` (account_id), `adsets` (campaign_id), `ads` (adset_id,
 creative_id) and `creatives` (account_id) by id, with Facebook's fields; `days` {ad id: {day: {spend, impressions,
 clicks, leads, video_views, p25, p50, p75, p95}}}; `forms` {ad id: [{id, created_time, field_data}]};
-`forms_are_forbidden`; `today`, a date, for the limit of 37 months; `max_page`; `is_stuck`: the page after
-any is the first one.
+`token_ends` {token: seconds since 1970}; `app`, its id and secret; `forms_are_forbidden`; `permissions` {name: granted
+or declined}, by default those that are needed; `today`, a date, for the limit of 37 months; `max_page`; `is_stuck`: the
+page after any is the first one; `max_days` whose figures are given at once; `report_polls` until a report is ready,
+`report_end` what becomes of it.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from typing import Any
-from urllib.parse import urlencode
+from datetime import datetime
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.standins.server import Fault, Json, StandIn, run, standin_of
+from tests.assistants.ads.standins.facebook_graph import (
+    CHANGES,
+    COPIED,
+    NO_OBJECT,
+    Graph,
+    Refused,
+    error,
+    fields_of,
+    graph_of,
+    page,
+    refuse,
+)
+from tests.assistants.ads.standins.facebook_insights import (
+    HIDDEN,
+    begin_report,
+    check_size,
+    insights,
+    report_of,
+    report_state,
+)
+from tests.standins.server import Json, StandIn, run, standin_of
 
-KINDS = ("accounts", "campaigns", "adsets", "ads", "creatives")
-COPIED = {"targeting", "optimization_goal", "billing_event", "promoted_object", "destination_type"}
-COPIED |= {"bid_strategy", "bid_amount"}
-FIELDS = {
-    "accounts": {"id", "account_id", "name", "currency", "timezone_name", "account_status", "disable_reason"},
-    "campaigns": {"id", "account_id", "name", "objective", "status", "effective_status", "daily_budget"},
-    "adsets": {"id", "account_id", "campaign_id", "name", "status", "effective_status", "daily_budget", *COPIED},
-    "ads": {"id", "account_id", "campaign_id", "adset_id", "name", "status", "effective_status", "creative"},
-    "creatives": {"id", "account_id", "name", "video_id"},
-}
 EDGES = {
     "accounts": {"campaigns", "adsets", "ads", "insights"},
     "campaigns": {"adsets", "ads", "insights"},
@@ -42,15 +48,9 @@ EDGES = {
     "ads": {"insights", "leads"},
     "creatives": set[str](),
 }
-CHANGES = {
-    "campaigns": {"name", "status", "daily_budget"},
-    "adsets": {"name", "status", "daily_budget"},
-    "ads": {"name", "status"},
-}
 NEW_ADSET = {"name", "campaign_id", "daily_budget", "status", *COPIED}
 NEW_AD = {"name", "adset_id", "creative", "status"}
 STATUSES = {"ACTIVE", "PAUSED", "ARCHIVED", "DELETED"}
-HIDDEN = {"ARCHIVED", "DELETED"}  # from lists that do not ask for them
 EFFECTIVE = {
     "campaigns": STATUSES | {"IN_PROCESS", "WITH_ISSUES"},
     "adsets": STATUSES | {"IN_PROCESS", "WITH_ISSUES", "CAMPAIGN_PAUSED"},
@@ -58,139 +58,63 @@ EFFECTIVE = {
     | {"IN_PROCESS", "WITH_ISSUES", "CAMPAIGN_PAUSED", "ADSET_PAUSED", "PENDING_REVIEW", "DISAPPROVED"}
     | {"PREAPPROVED", "PENDING_BILLING_INFO"},
 }
-LEVELS = {"account": "accounts", "campaign": "campaigns", "adset": "adsets", "ad": "ads"}
-COUNTS = ("impressions", "clicks", "leads", "conversations", "video_views", "p25", "p50", "p75", "p95")
-VIDEO = {
-    "video_play_actions": "video_views",
-    "video_p25_watched_actions": "p25",
-    "video_p50_watched_actions": "p50",
-    "video_p75_watched_actions": "p75",
-    "video_p95_watched_actions": "p95",
-}
-LEAD_TYPES = ("offsite_conversion.fb_pixel_lead", "onsite_conversion.lead_grouped", "lead")
-FIGURES = {"spend", "impressions", "clicks", "actions", "account_id", "campaign_id", "adset_id", "ad_id", *VIDEO}
+PERMISSIONS = dict.fromkeys(("ads_management", "ads_read", "leads_retrieval", "public_profile"), "granted")
+MAX_IDS = 50
 MAX_BUDGET = 10**9
 MIN_BUDGET = 100
-MAX_DAYS = 1126  # 37 months
-NO_OBJECT = "Unsupported request. Object with ID '{}' does not exist, or cannot be loaded due to missing permissions"
-
-
-class Refused(Exception):
-    """An error of the Graph API."""
-
-    def __init__(self, code: int, message: str, subcode: int = 0, status: int = 400) -> None:
-        super().__init__(message)
-        self.code, self.message, self.subcode, self.status = code, message, subcode, status
-
-
-def error(refused: Refused) -> Response:
-    body = {
-        "message": refused.message,
-        "type": "OAuthException",
-        "code": refused.code,
-        "fbtrace_id": "AbCdEfGh",
-    } | ({"error_subcode": refused.subcode} if refused.subcode else {})
-    return JSONResponse({"error": body}, refused.status)
-
-
-def refuse(fault: Fault) -> Response:
-    status = 400 if fault.code and fault.status == 500 else fault.status
-    response = error(Refused(fault.code or 1, fault.message, fault.subcode, status))
-    if fault.regain_minutes:
-        usage = {"1": [{"type": "ads_management", "estimated_time_to_regain_access": fault.regain_minutes}]}
-        response.headers["x-business-use-case-usage"] = json.dumps(usage)
-    return response
-
-
-class Graph:
-    """The objects that a token may see."""
-
-    def __init__(self, state: Json, token: str) -> None:
-        self.state = state
-        if token not in state.get("tokens", {}):
-            raise Refused(190, f"Malformed access token {token}")
-        self.accounts = set(state["tokens"][token])
-
-    def table(self, kind: str) -> Json:
-        table: Json = self.state.setdefault(kind, {})
-        return table
-
-    def find(self, fb_id: str) -> tuple[str, Json]:
-        for kind in KINDS:
-            one = self.table(kind).get(fb_id)
-            if one is not None and one.get("status") != "DELETED" and self.account(kind, fb_id) in self.accounts:
-                return kind, one
-        raise Refused(100, NO_OBJECT.format(fb_id), 33)
-
-    def owners(self, kind: str, fb_id: str) -> dict[str, str]:
-        """The ids of the object and of all that it belongs to, by kind."""
-        ids = {kind: fb_id}
-        if kind == "ads":
-            kind, fb_id = "adsets", self.table("ads")[fb_id]["adset_id"]
-            ids[kind] = fb_id
-        if kind == "adsets":
-            kind, fb_id = "campaigns", self.table("adsets")[fb_id]["campaign_id"]
-            ids[kind] = fb_id
-        if kind in ("campaigns", "creatives"):
-            ids["accounts"] = self.table(kind)[fb_id]["account_id"]
-        return ids
-
-    def account(self, kind: str, fb_id: str) -> str:
-        return self.owners(kind, fb_id)["accounts"]
-
-    def shown(self, kind: str, fb_id: str, fields: list[str]) -> Json:
-        """The fields of an object; those without a value are left out, as Facebook does."""
-        nested = {one.partition("{")[0]: one.partition("{")[2].removesuffix("}").split(",") for one in fields}
-        fields = list(nested)
-        if unknown := [name for name in fields if name not in FIELDS[kind]]:
-            raise Refused(100, f"(#100) Tried accessing nonexisting field ({unknown[0]})")
-        stored, owners = self.table(kind)[fb_id], self.owners(kind, fb_id)
-        whole = stored | {"id": fb_id, "account_id": owners["accounts"].removeprefix("act_")}
-        for owner, field in (("campaigns", "campaign_id"), ("adsets", "adset_id")):
-            if owner in owners and owner != kind:
-                whole[field] = owners[owner]
-        if kind == "ads":
-            creative = stored.get("creative_id")
-            whole["creative"] = self.shown("creatives", creative, nested.get("creative", [])) if creative else None
-        if kind in CHANGES:
-            whole["effective_status"] = self.effective_status(kind, fb_id)
-        if whole.get("daily_budget") is not None:
-            whole["daily_budget"] = str(whole["daily_budget"])
-        return {name: whole[name] for name in ["id", *fields] if whole.get(name) is not None}
-
-    def effective_status(self, kind: str, fb_id: str) -> str:
-        own: str = self.table(kind)[fb_id].get("status", "ACTIVE")
-        owners = self.owners(kind, fb_id)
-        for owner, word in (("campaigns", "CAMPAIGN_PAUSED"), ("adsets", "ADSET_PAUSED")):
-            above = self.table(owner)[owners[owner]] if owner in owners and owner != kind else {}
-            if own == "ACTIVE" and above.get("status", "ACTIVE") != "ACTIVE":
-                return word
-        return own
-
-    def below(self, kind: str, fb_id: str, wanted: str) -> list[str]:
-        """The ids of the objects of a kind that belong to an object."""
-        return sorted(one for one in self.table(wanted) if self.owners(wanted, one).get(kind) == fb_id)
-
-    def new_id(self) -> str:
-        self.state["last_id"] = self.state.get("last_id", 990_000_000_000) + 1
-        return str(self.state["last_id"])
-
-
-def graph_of(request: Request) -> Graph:
-    header = request.headers.get("authorization", "")
-    return Graph(
-        standin_of(request).state, header.removeprefix("Bearer ") or request.query_params.get("access_token", "")
-    )
-
-
-def fields_of(request: Request) -> list[str]:
-    return re.findall(r"\w+(?:\{[^}]*\})?", request.query_params.get("fields", "id"))
 
 
 async def get_object(request: Request) -> Response:
     graph, fb_id = graph_of(request), request.path_params["id"]
-    kind, _ = graph.find(fb_id)
-    return JSONResponse(graph.shown(kind, fb_id, fields_of(request)))
+    if (report := report_of(graph, fb_id)) is not None:
+        return JSONResponse({"id": fb_id} | report_state(report, graph.state))
+    kind, _ = graph.find(fb_id, is_deleted_found=True)
+    return JSONResponse(graph.shown(kind, fb_id, fields_of(request.query_params)))
+
+
+async def debug_token(request: Request) -> Response:
+    """What `token_ends` says of a token: seconds since 1970; by default it never ends."""
+    graph_of(request)
+    token = request.query_params.get("input_token", "")
+    ends_at = standin_of(request).state.get("token_ends", {}).get(token, 0)
+    valid = token in standin_of(request).state["tokens"]
+    return JSONResponse({"data": {"type": "SYSTEM_USER", "is_valid": valid, "expires_at": ends_at, "scopes": []}})
+
+
+async def exchange_token(request: Request) -> Response:
+    """A new token for a valid one, by the secret of its app; it ends after 60 days."""
+    state, params = standin_of(request).state, request.query_params
+    wanted = {"grant_type", "client_id", "client_secret", "set_token_expires_in_60_days", "fb_exchange_token"}
+    token = params.get("fb_exchange_token", "")
+    if set(params) != wanted or [params["client_id"], params["client_secret"]] != state.get("app"):
+        raise Refused(101, "Error validating client secret.")
+    if token not in state["tokens"]:
+        raise Refused(190, "Error validating access token", 463)
+    renewed = f"{token}R"
+    state["tokens"][renewed] = state["tokens"][token]
+    return JSONResponse({"access_token": renewed, "token_type": "bearer", "expires_in": 60 * 86_400})
+
+
+async def get_objects(request: Request) -> Response:
+    """Several objects by their ids; one that is not there refuses all."""
+    graph, ids = graph_of(request), request.query_params.get("ids", "").split(",")
+    if not 0 < len(set(ids)) <= MAX_IDS:
+        raise Refused(100, f"(#100) Too many IDs. Maximum: {MAX_IDS}. Provided: {len(ids)}.")
+    kinds = {one: graph.find(one, is_deleted_found=True)[0] for one in ids}
+    return JSONResponse({one: graph.shown(kind, one, fields_of(request.query_params)) for one, kind in kinds.items()})
+
+
+async def list_mine(request: Request) -> Response:
+    """What the token may do, and the ad accounts that it sees."""
+    graph, edge = graph_of(request), request.path_params["edge"]
+    if edge == "permissions":
+        granted = PERMISSIONS | graph.state.get("permissions", {})
+        rows = [{"permission": one, "status": status} for one, status in granted.items()]
+    elif edge == "adaccounts":
+        rows = [graph.shown("accounts", one, fields_of(request.query_params)) for one in sorted(graph.accounts)]
+    else:
+        raise Refused(2500, f"Unknown path components: /{edge}")
+    return JSONResponse(page(request, rows))
 
 
 async def change(request: Request) -> Response:
@@ -271,16 +195,21 @@ def check_values(form: Json) -> None:
 
 async def list_edge(request: Request) -> Response:
     graph, fb_id, edge = graph_of(request), request.path_params["id"], request.path_params["edge"]
-    kind, _ = graph.find(fb_id)
+    if edge == "insights" and (report := report_of(graph, fb_id)) is not None:
+        if not report.get("is_ready"):
+            raise Refused(100, "(#100) The report is not ready")
+        return JSONResponse(page(request, report["rows"]))
+    kind, _ = graph.find(fb_id, is_deleted_found=edge in ("insights", "leads"))
     if edge not in EDGES[kind]:
         raise Refused(100, f"(#100) Tried accessing nonexisting field ({edge})")
     if edge == "insights":
-        rows = insights(graph, kind, fb_id, request)
+        check_size(request.query_params, graph.state)
+        rows = insights(graph, kind, fb_id, request.query_params)
     elif edge == "leads":
         rows = form_leads(graph, fb_id, request)
     else:
         visible = [one for one in graph.below(kind, fb_id, edge) if is_listed(graph, edge, one, request)]
-        rows = [graph.shown(edge, one, fields_of(request)) for one in visible]
+        rows = [graph.shown(edge, one, fields_of(request.query_params)) for one in visible]
     return JSONResponse(page(request, rows))
 
 
@@ -295,26 +224,6 @@ def is_listed(graph: Graph, edge: str, fb_id: str, request: Request) -> bool:
     )
 
 
-def page(request: Request, rows: list[Json]) -> Json:
-    params = dict(request.query_params)
-    try:
-        limit, first = int(params.get("limit", 25)), int(base64.b64decode(params.get("after", "MA==")))
-    except ValueError as wrong:
-        raise Refused(100, "(#100) Invalid paging") from wrong
-    limit = min(limit, standin_of(request).state.get("max_page", 500))
-    part = rows[first : first + limit]
-    if not part:
-        return {"data": []}
-    places = {"before": first, "after": 0 if standin_of(request).state.get("is_stuck") else first + limit}
-    cursors = {name: base64.b64encode(str(place).encode()).decode() for name, place in places.items()}
-    paging: Json = {"cursors": cursors}
-    if first + limit < len(rows):
-        token = request.headers.get("authorization", "").removeprefix("Bearer ")
-        query = params | {"after": cursors["after"], "access_token": token}
-        paging["next"] = f"{request.url.replace(query='')}?{urlencode(query)}"
-    return {"data": part, "paging": paging}
-
-
 def form_leads(graph: Graph, ad: str, request: Request) -> list[Json]:
     """Who filled in the forms of an advertisement, for a token with the permission."""
     if graph.state.get("forms_are_forbidden"):
@@ -324,65 +233,6 @@ def form_leads(graph: Graph, ad: str, request: Request) -> list[Json]:
     return [one for one in found if datetime.fromisoformat(one["created_time"]).timestamp() > after]
 
 
-def insights(graph: Graph, kind: str, fb_id: str, request: Request) -> list[Json]:
-    """The figures of a level, summed up from the days of the advertisements."""
-    level = LEVELS.get(request.query_params.get("level", kind.removesuffix("s")))
-    fields, is_daily = fields_of(request), request.query_params.get("time_increment") == "1"
-    if level is None or (unknown := [name for name in fields if name not in FIGURES]):
-        raise Refused(100, f"(#100) {unknown[0] if level else 'level'} is not valid for fields param")
-    since, until = period_of(request, graph.state)
-    if (until - since).days >= graph.state.get("max_days", 10**6):
-        message = "Please reduce the amount of data you're asking for, then retry your request"
-        raise Refused(1, message, status=500)
-    sums: dict[tuple[str, str], Json] = defaultdict(lambda: defaultdict(Decimal))
-    owners: dict[str, dict[str, str]] = {}
-    for ad in graph.below(kind, fb_id, "ads"):
-        of_ad = graph.owners("ads", ad)
-        for day, figures in graph.state.get("days", {}).get(ad, {}).items():
-            if since.isoformat() <= day <= until.isoformat():
-                owners[of_ad[level]] = {name: of_ad[table] for name, table in LEVELS.items()}
-                for name, number in figures.items():
-                    sums[day if is_daily else "", of_ad[level]][name] += Decimal(str(number))
-    rows = []
-    for (day, one), total in sorted(sums.items()):
-        if total["impressions"] > 0:
-            period = {"date_start": day or since.isoformat(), "date_stop": day or until.isoformat()}
-            rows.append({name: value for name, value in row(total, owners[one]) if name in fields} | period)
-    return rows
-
-
-def row(total: Json, owners: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    """Numbers are texts; one lead stands under several types; what is nought is left out."""
-    for name, fb_id in owners.items():
-        yield f"{name}_id", fb_id.removeprefix("act_")
-    yield "spend", str(total["spend"].quantize(Decimal("0.01")))
-    yield "impressions", str(int(total["impressions"]))
-    yield "clicks", str(int(total["clicks"]))
-    actions = {"link_click": total["clicks"], "video_view": total["video_views"]} | dict.fromkeys(
-        LEAD_TYPES, total["leads"]
-    )
-    actions["onsite_conversion.messaging_conversation_started_7d"] = total["conversations"]
-    if found := [{"action_type": name, "value": str(int(count))} for name, count in actions.items() if count]:
-        yield "actions", found
-    for field, name in VIDEO.items():
-        if total[name]:
-            yield field, [{"action_type": "video_view", "value": str(int(total[name]))}]
-
-
-def period_of(request: Request, state: Json) -> tuple[date, date]:
-    try:
-        found = json.loads(request.query_params.get("time_range", ""))
-        since, until = date.fromisoformat(found["since"]), date.fromisoformat(found["until"])
-    except (ValueError, KeyError, TypeError) as wrong:
-        raise Refused(100, "(#100) time_range must be {since, until}") from wrong
-    today = date.fromisoformat(state["today"]) if "today" in state else date.today()
-    if since > until:
-        raise Refused(100, "(#100) since must be before until", 1487056)
-    if since < today - timedelta(MAX_DAYS):
-        raise Refused(3018, "(#3018) The start date of the time range cannot be beyond 37 months from the current date")
-    return since, until
-
-
 async def on_refused(request: Request, refused: Exception) -> Response:
     assert isinstance(refused, Refused)
     return error(refused)
@@ -390,9 +240,14 @@ async def on_refused(request: Request, refused: Exception) -> Response:
 
 def make(fixture: Json) -> StandIn:
     routes = [
+        Route("/{version}/debug_token", debug_token, methods=["GET"]),
+        Route("/{version}/oauth/access_token", exchange_token, methods=["GET"]),
+        Route("/{version}/", get_objects, methods=["GET"]),
+        Route("/{version}/me/{edge}", list_mine, methods=["GET"]),
         Route("/{version}/{id}", get_object, methods=["GET"]),
         Route("/{version}/{id}", change, methods=["POST"]),
         Route("/{version}/{id}/{edge}", list_edge, methods=["GET"]),
+        Route("/{version}/{id}/insights", begin_report, methods=["POST"]),
         Route("/{version}/{id}/{edge}", create, methods=["POST"]),
     ]
     return StandIn([*routes], refuse, fixture, {Refused: on_refused})

@@ -88,7 +88,7 @@ def test_a_consent_begins_one_task(stack: Stack, models: ModelServer, office: Of
     assert begun["final_answer"] == "Задача начата, шагов: 10. Когда всё будет сделано, пришлю отчёт."
     assert (begun["completed_at"] - begun["created_at"]).total_seconds() < 2
     (task,) = tasks(stack)
-    poll(lambda: "read" in lines(stack), 20, "the last step is begun")
+    poll(lambda: "read" in lines(stack), what="the last step is begun")
     models.rounds.clear()
     assert finish(stack, office.ask("Как дела?", conversation))["final_answer"] == "A model answered."
     assert states(stack, task) == ["done"] * 9 + ["running"]
@@ -164,7 +164,7 @@ def test_killed_at_the_fifth_step(stack: Stack, office: Office) -> None:
     action = propose(stack, office)
     finish(stack, approve(stack, action["id"], office.user))
     (task,) = tasks(stack)
-    poll(lambda: "read" in lines(stack), 20, "the fifth step is begun")
+    poll(lambda: "read" in lines(stack), what="the fifth step is begun")
     kill(stack)
     assert states(stack, task) == ["done", "done", "failed", "skipped", "running", *["pending"] * 4]
     (stack.folder / "go").touch()
@@ -179,17 +179,27 @@ def test_killed_at_the_fifth_step(stack: Stack, office: Office) -> None:
 def test_later_calls_take_their_arguments_from_earlier_results(
     stack: Stack, models: ModelServer, office: Office
 ) -> None:
-    """What nobody has seen yet waits with its exact arguments; a kill between the waves doubles nothing."""
+    """What nobody has seen yet waits with its exact arguments, and what depends on it begins once that is decided.
+
+    A kill between the waves doubles nothing.
+    """
     later = {"arguments": "", "items": 12}
     office.plan = [
         step("l1"),
         step("free", 1, tool="read_slowly") | later | {"prompt": "Look when each is free."},
         step("invite", 1, 2, tool="wipe") | later | {"prompt": "One for each."},
         line("sum", 1, tool="", arguments="", prompt="Sum it up."),
+        step("l5", 3),
     ]
     office.open()
     action = propose(stack, office)
-    assert [one["arguments"] for one in action["arguments"]["steps"]] == [{"text": "l1"}, {}, {}, {}]
+    assert [one["arguments"] for one in action["arguments"]["steps"]] == [
+        {"text": "l1"},
+        {},
+        {},
+        {},
+        {"text": "l5"},
+    ]
     calls = {
         "read_slowly": [("read_slowly", "{}")],
         "wipe": [("wipe", f'{{"text": "{one}"}}') for one in ("ann", "bo")],
@@ -202,14 +212,14 @@ def test_later_calls_take_their_arguments_from_earlier_results(
     models.scripts["responder"] = respond
     finish(stack, approve(stack, action["id"], office.user))
     (task,) = tasks(stack)
-    poll(lambda: "read" in lines(stack), 20, "the second step reads")
+    poll(lambda: "read" in lines(stack), what="the second step reads")
     kill(stack)
-    assert states(stack, task) == ["done", "running", "pending", "pending"]
+    assert states(stack, task) == ["done", "running", *["pending"] * 3]
     (stack.folder / "go").touch()
     asked = models.calls["responder"]
     models.hold_after("responder", asked + 1)
     office.start()
-    poll(lambda: models.calls["responder"] == asked + 2, 20, "the last step thinks; the second asked nobody again")
+    poll(lambda: models.calls["responder"] == asked + 2, what="the last step thinks; the second asked nobody again")
     kill(stack)
     models.release("responder")
     office.start()
@@ -220,15 +230,23 @@ def test_later_calls_take_their_arguments_from_earlier_results(
         ("wipe", "bo", "pending"),
     ]
     assert lines(stack) == ["l1", "read", "read"]
-    assert [one.split(": ", 1)[1] for one in report[2:6]] == [
+    assert [one.split(": ", 1)[1] for one in report[2:7]] == [
         "сделано. l1",
         "сделано",
         "ждёт вашего подтверждения (2)",
         "сделано. Итог.",
+        "начнётся после вашего решения",
     ]
-    assert any("`ann`" in one for one in report[6:]) and any("`bo`" in one for one in report[6:])
-    finish(stack, approve(stack, waiting[1]["id"], office.user))
-    assert lines(stack)[3:] == ["wiped", "bo"]
+    assert any("`ann`" in one for one in report[7:]) and any("`bo`" in one for one in report[7:])
+    asked = models.calls["responder"]
+    for one in waiting:
+        outcome = finish(stack, approve(stack, one["id"], office.user))["final_answer"]
+        assert outcome.startswith("Сделано, как вы одобрили") and f"`{one['arguments']['text']}`" in outcome
+    assert models.calls["responder"] == asked  # code tells the outcome of each
+    poll(lambda: len(tasks(stack)) == 2, what="the next wave has begun")
+    report = finish(stack, tasks(stack)[1])["final_answer"].splitlines()
+    assert [one.split(": ", 1)[1] for one in report[2:]] == ["сделано (2)", "сделано. l5"]
+    assert lines(stack)[3:] == ["wiped", "ann", "wiped", "bo", "l5"]
 
 
 def test_killed_while_it_is_begun(stack: Stack, models: ModelServer, office: Office) -> None:
@@ -237,7 +255,7 @@ def test_killed_while_it_is_begun(stack: Stack, models: ModelServer, office: Off
     models.hold_after("responder", 1)
     office.open()
     run_id = office.delegate(TASK)
-    poll(lambda: models.calls["responder"] == 2, 20, "the answer is being worded")
+    poll(lambda: models.calls["responder"] == 2, what="the answer is being worded")
     kill(stack)
     models.release("responder")
     office.start()

@@ -123,7 +123,7 @@ def test_killed_within_a_step(
     office.plan = [line("one"), line("two", 1, tool=tool), line("three", 2)]
     office.open()
     run_id = office.delegate()
-    poll(lambda: len(lines(stack)) == 2, 20, "the second step is begun")
+    poll(lambda: len(lines(stack)) == 2, what="the second step is begun")
     kill(stack)
     asked = models.calls[PLANNER]
     (stack.folder / "go").touch()
@@ -188,7 +188,7 @@ def test_a_planner_that_dies(stack: Stack, models: ModelServer, office: Office) 
     models.hold_after(PLANNER, 2)
     office.open()
     run_id = office.delegate()
-    poll(lambda: models.calls[PLANNER] == 3, 20, "the second step is asked for")
+    poll(lambda: models.calls[PLANNER] == 3, what="the second step is asked for")
     models.statuses[PLANNER] = 401
     models.release(PLANNER)
     assert finish(stack, run_id)["final_answer"] == "Сделано: «Строка one».\n\nНе выполнено: «Строка two»."

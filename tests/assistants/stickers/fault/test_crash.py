@@ -103,7 +103,7 @@ def test_killed_while_it_is_drawn(stack: Stack, painted: tuple[Painter, ModelSer
     painter, models = painted
     start(stack, models)
     run_id = confirm(stack, user, models)
-    poll(lambda: painter.asked == 1, 20, "it is being drawn")
+    poll(lambda: painter.asked == 1, what="it is being drawn")
     kill(stack)
     painter.gate.set()
     start(stack, models)
@@ -118,12 +118,12 @@ def test_killed_between_picture_and_answer(stack: Stack, painted: tuple[Painter,
     painter, models = painted
     start(stack, models)
     run_id = confirm(stack, user, models)
-    poll(lambda: painter.asked == 1, 20, "it is being drawn")
+    poll(lambda: painter.asked == 1, what="it is being drawn")
     with psycopg.connect(stack.dsn) as holder:
         holder.execute("lock table tool_executions in exclusive mode")
         painter.gate.set()
         waits = "select from pg_locks where relation = 'tool_executions'::regclass and not granted"
-        poll(lambda: stack.rows(waits), 20, "the ledger waits")
+        poll(lambda: stack.rows(waits), what="the ledger waits")
         assert stack.rows("select from attachments where run_id = %s", run_id)
         kill(stack)
     start(stack, models)
@@ -143,7 +143,7 @@ def test_killed_while_a_button_is_worked_on(stack: Stack, painted: tuple[Painter
         stack.rows("select run_id from maas_press_button(%s, %s, 'assistant_confirm')", asked, user)[0]["run_id"]
         for _ in range(2)
     }
-    poll(lambda: painter.asked == 1, 20, "it is being drawn")
+    poll(lambda: painter.asked == 1, what="it is being drawn")
     kill(stack)
     painter.gate.set()
     start(stack, models)

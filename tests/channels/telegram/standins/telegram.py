@@ -25,9 +25,28 @@ from starlette.routing import Route
 
 from tests.standins.server import Fault, Json, StandIn, run, standin_of
 
-KINDS = {"mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "bold", "italic", "underline",
-         "strikethrough", "spoiler", "blockquote", "expandable_blockquote", "code", "pre", "text_link", "text_mention",
-         "custom_emoji", "date_time"}  # fmt: skip
+KINDS = {
+    "mention",
+    "hashtag",
+    "cashtag",
+    "bot_command",
+    "url",
+    "email",
+    "phone_number",
+    "bold",
+    "italic",
+    "underline",
+    "strikethrough",
+    "spoiler",
+    "blockquote",
+    "expandable_blockquote",
+    "code",
+    "pre",
+    "text_link",
+    "text_mention",
+    "custom_emoji",
+    "date_time",
+}
 MEMBERS = {"type", "offset", "length", "url", "user", "language", "custom_emoji_id"}
 
 
