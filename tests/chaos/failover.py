@@ -36,6 +36,7 @@ from tests.chaos.witness import statements
 from tests.polling import poll
 
 STRUCK_S = 45.0  # about as long as a failure lasts until the cluster is whole again
+LAST_SHARE = 0.1  # of the requests of one failure: the trial does not end before the last failure has
 SILENT_S = 5.0  # how long what was struck stays away, where a new leader does not end it
 
 
@@ -119,9 +120,11 @@ class FailoverTrial(Trial):
         return (self._strike,)
 
     def allowed(self) -> int:
-        """Half of the requests between two failures, and the others one by one while a failure lasts."""
+        """Half of the requests between two failures, the others one by one while one lasts; a few after the last."""
         lasted_s = 0.0 if self._struck_at is None else time.monotonic() - self._struck_at
         share = len(self.failovers) + 0.5 + 0.5 * min(1.0, lasted_s / STRUCK_S)
+        if len(self.failovers) < self.plan.restarts:
+            share = min(share, self.plan.restarts - LAST_SHARE)
         return int(share / self.plan.restarts * self.plan.runs) + 1
 
     async def ask(self) -> Verdict:
@@ -135,9 +138,12 @@ class FailoverTrial(Trial):
         for number, loss in enumerate(losses):
             await self.wait_finished((number + 0.5) / len(losses))
             self._struck_at = time.monotonic()
-            failover = await asyncio.to_thread(self._lose, loss)
-            self._struck_at = None
-            self.failovers.append(failover)
+            lost = asyncio.ensure_future(asyncio.to_thread(self._lose, loss))
+            try:
+                await asyncio.shield(lost)
+            finally:  # also where the trial ends: nobody may be asked before the cluster is whole
+                self.failovers.append(await lost)
+                self._struck_at = None
 
     def _lose(self, loss: Loss) -> Failover:
         """Strike, wait for the next leader, and mend; returns when the cluster is whole again. Raises NotWithin."""
