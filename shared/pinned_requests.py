@@ -50,13 +50,20 @@ class PinnedRequests:
         self, http: httpx2.AsyncClient, url: str, content: bytes, headers: dict[str, str]
     ) -> httpx2.Request:
         """Build a POST to a URL. Raises AddressRefused, httpx2.InvalidURL."""
-        target = httpx2.URL(url)
+        return await self.pin(http.build_request("POST", url, content=content, headers=headers))
+
+    async def pin(self, request: httpx2.Request) -> httpx2.Request:
+        """The same request, sent to the address that was checked. Raises AddressRefused."""
+        target = request.url
+        if target.scheme not in DEFAULT_PORTS:
+            raise AddressRefused("not_https")
         host = target.raw_host.decode()
         port = target.port or DEFAULT_PORTS[target.scheme]
         address = await self._find(host, port, is_plain=target.scheme == "http")
-        named = {**headers, "host": target.netloc.decode()}
-        pinned = target.copy_with(host=str(address))
-        return http.build_request("POST", pinned, content=content, headers=named, extensions={"sni_hostname": host})
+        request.headers["host"] = target.netloc.decode()
+        request.url = target.copy_with(host=str(address))
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        return request
 
     async def _find(self, host: str, port: int, *, is_plain: bool) -> Address:
         try:

@@ -4,4 +4,5 @@ import { connect } from "node:net";
 
 const [port, url] = process.argv.slice(2);
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
-connect(Number(port), "127.0.0.1").on("close", () => process.exit()).write(`${JSON.stringify({ url, context })}\n`);
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO;
+connect(Number(port), "127.0.0.1").on("close", () => process.exit()).write(`${JSON.stringify({ url, context, scenario })}\n`);

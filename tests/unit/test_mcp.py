@@ -28,6 +28,7 @@ from shared.models import ToolCall
 from tests.toolbox import TOOLS
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
+PROGRAM = {"issuer": "https://accounts.example", "client_id": "crm", "client_secret": "planted-client-secret-6"}
 TIME = {"command": "mcp-server-time"}
 MAIL = {"url": "https://mail.example/mcp", "headers": {"Authorization": "Bearer ${MAIL_TOKEN}"}}
 NO_ARGUMENTS = {"type": "object"}
@@ -69,11 +70,13 @@ def test_secrets_of_servers_are_masked() -> None:
             "env": {"API_TOKEN": "planted-in-env-2", "TZ": "Europe/Moscow"},
         },
         two={"url": "https://gate:planted-in-url-3@mail.example/mcp", "headers": {"X-Api-Key": "planted-in-header-4"}},
+        three={"url": "https://x", "oauth": PROGRAM},
     )
-    one, two = read_servers(servers, {"WIRE_KEY": "planted-in-args-5"})
-    said = mask(f"{one.args} {one.env} {two.url} {two.headers}")
+    one, two, three = read_servers(servers, {"WIRE_KEY": "planted-in-args-5"})
+    assert three.oauth is not None and three.oauth.client_secret == "planted-client-secret-6"
+    said = mask(f"{one.args} {one.env} {two.url} {two.headers} {three.oauth.client_secret}")
     assert "planted" not in said and "Europe/Moscow" in said
-    assert "planted" not in f"{one!r} {two!r}"
+    assert "planted" not in f"{one!r} {two!r} {three!r}"
 
 
 @pytest.mark.parametrize(
@@ -101,6 +104,10 @@ def test_secrets_of_servers_are_masked() -> None:
         (written(a={"url": "https://x", "headers": {"A": "${user.}"}}), "server 'a': headers: ${user.NAME} is for"),
         (written(a=TIME | {"headers": {"A": "${user.a}"}}), "server 'a': headers with ${user.NAME} are for a url"),
         (written(a={"url": "https://x", "list_headers": {"A": "b"}}), "server 'a': list_headers is for a server whose"),
+        (written(a={"command": "x", "oauth": PROGRAM}), "server 'a': oauth is for a url"),
+        (written(a={"url": "https://x", "oauth": {"client_id": "c"}}), "server 'a': oauth: client_credentials need"),
+        (written(a={"url": "https://x", "oauth": PROGRAM | {"private_key": "k"}}), "server 'a': oauth: client_creden"),
+        (written(a={"url": "https://x", "oauth": PROGRAM, "headers": {"authorization": "b"}}), "server 'a': oauth se"),
         (written(a={"url": "https://x", "max_connections": 0}), "server 'a': max_connections: Input should be greater"),
     ],
 )

@@ -15,6 +15,7 @@ from maas.channels.telegram.client import TELEGRAM_LIMITS
 from maas.cli.up import MAX_HEALTH_BYTES
 from maas.knowledge.reader import MAX_OUTPUT_BYTES
 from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES
+from maas.tools.mcp_client.sign_in import MAX_AUTHORIZATION_REPLY_BYTES
 from shared.bounded_http import (
     CONTAINER_BYTES,
     MAX_EVENT_BYTES,
@@ -45,7 +46,7 @@ PLACES = {
     ("maas/tools/mcp_client/connection.py", "HttpClient"): "MAX_REPLY_BYTES",
     ("maas/tools/mcp_client/connection.py", "streamable_http_client"): "by HttpClient",
     ("maas/tools/mcp_client/connection.py", "Client"): "by its transports",
-    ("maas/tools/mcp_client/connection.py", "connect_read_pipe"): "lines of 64 KiB",
+    ("maas/tools/mcp_client/error_output.py", "connect_read_pipe"): "lines of 64 KiB",
     ("maas/tools/mcp_client/http_client.py", "HttpClient(AsyncClient)"): "MAX_REPLY_BYTES",
     ("maas/tools/mcp_client/pipes.py", "open_process"): "MAX_REPLY_BYTES a line",
     ("maas/knowledge/reader.py", "create_subprocess_exec"): "MAX_OUTPUT_BYTES",
@@ -84,6 +85,7 @@ DOCUMENTED = {
     "vectors": MAX_VECTORS_BYTES,
     "an image of a model": MAX_IMAGE_REPLY_BYTES,
     "a key set": MAX_KEY_SET_BYTES,
+    "an authorization server of MCP": MAX_AUTHORIZATION_REPLY_BYTES,
     "Facebook, amoCRM, WhatsApp": DEFAULT_LIMITS.max_bytes,
     "Telegram": TELEGRAM_LIMITS.max_bytes,
     "LightRAG": LIGHTRAG_LIMITS.max_bytes,

@@ -1,6 +1,6 @@
 """A connection to one MCP server over the pipes of a program or streamable HTTP, reopened whenever it is lost.
 
-No other file of the MCP client but `pipes` imports the SDK.
+No other files of the MCP client but `pipes`, `sign_in` and `oauth` import the SDK.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import os
 import random
-from asyncio.streams import StreamReader, StreamReaderProtocol
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import Context
 from time import monotonic
-from typing import Any, TextIO
+from typing import Any
 from uuid import UUID
 
 import anyio
@@ -26,23 +24,24 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
 
 from maas.tools.calls import ToolDoubt, ToolFailure
-from maas.tools.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress
+from maas.tools.mcp_client.error_output import open_error_output
+from maas.tools.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress, tls
 from maas.tools.mcp_client.pipes import open_pipes
 from maas.tools.mcp_client.program import program_of
 from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES, CallRemote, content_data, convert_tools
 from maas.tools.mcp_client.servers import McpServer
+from maas.tools.mcp_client.sign_in import SignIn
 from maas.tools.mcp_client.streams import ClosingStream
 from maas.tools.tool import Tool
 from shared.json import map_texts
-from shared.log import conceal, mask
+from shared.log import conceal, mask, masker
 from shared.process import close_to_others
-from shared.text import clean, one_line, shorten
+from shared.text import one_line, shorten
 
 CONNECT_TIMEOUT_S = 10.0
 MIN_BACKOFF_S, MAX_BACKOFF_S = 0.5, 30.0
 REFRESH_INTERVAL_S = 1.0  # the shortest time between two lists of tools, however often a server says that they changed
 MAX_PAGES = 20
-MAX_LINE_CHARS = 500
 _CODES_WITHOUT_EFFECT = (INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND)
 _BROKEN_STREAM = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 log = structlog.get_logger()
@@ -66,6 +65,7 @@ class McpConnection:
         self.tools: tuple[Tool, ...] = ()
         self.cause: str | None = "it has not answered yet"
         self.is_refused = False
+        self.sign_in = self._make_sign_in()
         self._on_change = on_change
         self._call_remote = call_remote or self._call_for_all
         self._conceal: Callable[[str], str] = conceal
@@ -78,6 +78,17 @@ class McpConnection:
         self._last_error_line = ""
         self._scope = anyio.CancelScope()
         self._task: asyncio.Task[None] | None = None
+
+    def _make_sign_in(self) -> SignIn | None:
+        oauth, url = self.server.oauth, self.server.url
+        if oauth is None or url is None or oauth.grant != "client_credentials":
+            return None
+        from maas.tools.mcp_client.oauth import for_program  # it imports cryptography
+
+        return SignIn(for_program(url, oauth), self.server.trusted_urls, CONNECT_TIMEOUT_S, self._learn_tokens)
+
+    def _learn_tokens(self, *tokens: str) -> None:
+        self._conceal = masker(*tokens)
 
     def start(self) -> None:
         """Connect, and reconnect until `close`. A second call does nothing."""
@@ -214,7 +225,9 @@ class McpConnection:
             await anyio.sleep(REFRESH_INTERVAL_S)
 
     async def _list_tools(self, client: Client) -> None:
-        tools = convert_tools(self.server, await self._read_list(client), self._call_remote)
+        listed = await self._read_list(client)
+        shown = listed if self._conceal is conceal else map_texts(listed, self._conceal)
+        tools = convert_tools(self.server, shown, self._call_remote)
         log.info("mcp_server_connected", server=self.server.name, tools=len(tools))
         if tools != self.tools:
             self.tools = tools
@@ -302,45 +315,16 @@ async def _open_transport(connection: McpConnection) -> AsyncIterator[Any]:
         reader: Any
         writer: Any
         if server.url is None:
-            stderr = await stack.enter_async_context(_open_stderr(connection))
+            stderr = await stack.enter_async_context(open_error_output(server.name, connection.on_error_line))
             close_to_others()
             program = program_of(server)
             reader, writer = await stack.enter_async_context(open_pipes(program, stderr, connection.on_error_line))
         else:
+            if connection.sign_in is not None:
+                await stack.enter_async_context(connection.sign_in.open(tls()))
             http = HttpClient(connection, CONNECT_TIMEOUT_S)
             await stack.enter_async_context(http)
             reader, writer = await stack.enter_async_context(
                 streamable_http_client(server.url, http_client=http, max_sse_event_size=None)
             )
         yield ClosingStream(reader, connection.on_end), writer
-
-
-@asynccontextmanager
-async def _open_stderr(connection: McpConnection) -> AsyncIterator[TextIO]:
-    """A file for the error output of a program; each line goes to the log."""
-    read_fd, write_fd = os.pipe()
-    reader = StreamReader(limit=1 << 16)
-    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: StreamReaderProtocol(reader), os.fdopen(read_fd, "rb")
-    )
-    logging_task = asyncio.create_task(_log_lines(connection, reader))
-    try:
-        with os.fdopen(write_fd, "w") as stderr:
-            yield stderr
-    finally:
-        pipe.close()
-        logging_task.cancel()
-
-
-async def _log_lines(connection: McpConnection, reader: StreamReader) -> None:
-    while True:
-        try:
-            line = await reader.readline()
-        except ValueError:  # longer than the reader's limit
-            continue
-        if not line:
-            return
-        text = mask(clean(line[: 4 * MAX_LINE_CHARS].decode(errors="replace")).strip()[:MAX_LINE_CHARS])
-        if text:
-            connection.on_error_line(text)
-            log.debug("mcp_server_stderr", server=connection.server.name, line=text)

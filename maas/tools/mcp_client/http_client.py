@@ -13,6 +13,7 @@ import anyio
 import httpx2
 
 from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES
+from maas.tools.mcp_client.sign_in import SignIn, SignInFailed
 from shared.bounded_http import Allowance, Hook, ReplyTooLarge, ask_uncompressed, count_bytes, is_event_stream
 
 REFUSED_CODE = -32_098  # our own, of a response with one of REFUSED_STATUSES
@@ -31,6 +32,9 @@ class HttpConnection(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]: ...
+
+    @property
+    def sign_in(self) -> SignIn | None: ...
 
     def on_error_line(self, line: str) -> None: ...
 
@@ -90,7 +94,7 @@ class HttpClient(httpx2.AsyncClient):
         timeout = httpx2.Timeout(timeout_s, read=None)
         hooks: dict[str, list[Hook]] = {"request": [ask_uncompressed], "response": [_limit]}
         super().__init__(
-            headers=dict(connection.headers), timeout=timeout, limits=_LIMITS, verify=_tls(), event_hooks=hooks
+            headers=dict(connection.headers), timeout=timeout, limits=_LIMITS, verify=tls(), event_hooks=hooks
         )
         self._connection = connection
 
@@ -103,7 +107,12 @@ class HttpClient(httpx2.AsyncClient):
         return _error_response(request, 502, CALL_OVER_CODE, "the call is over")
 
     async def _send(self, request: httpx2.Request, options: Mapping[str, Any], call: _Call | None) -> httpx2.Response:
-        response = await super().send(request, **options)
+        try:
+            response = await self._send_signed_in(request, options)
+        except SignInFailed as error:
+            self._connection.on_error_line(f"it cannot be signed in to: {error}")
+            self._connection.on_refused()
+            return _error_response(request, 401, REFUSED_CODE, "not signed in")
         if response.status_code >= 400:
             self._connection.on_error_line(f"HTTP {response.status_code}")
         if request.method != "POST":
@@ -125,6 +134,15 @@ class HttpClient(httpx2.AsyncClient):
             finally:
                 await response.aclose()
         return response
+
+    async def _send_signed_in(self, request: httpx2.Request, options: Mapping[str, Any]) -> httpx2.Response:
+        send_unsigned = super().send
+
+        async def send(one: httpx2.Request) -> httpx2.Response:
+            return await send_unsigned(one, **options)
+
+        sign_in = self._connection.sign_in
+        return await send(request) if sign_in is None else await sign_in.send(request, send)
 
 
 async def _limit(response: httpx2.Response) -> None:
@@ -177,7 +195,7 @@ def _error_event(last: bytes, code: int, message: str) -> bytes:
 
 
 @cache
-def _tls() -> Any:
+def tls() -> Any:
     """The certificates of all connections; reading them takes 30 ms of CPU."""
     return httpx2.create_ssl_context()
 

@@ -27,6 +27,45 @@ _USER_VARIABLE = re.compile(r"\$\{user\.([A-Za-z_][A-Za-z0-9_]{0,49})\}")
 _SECRET = re.compile(r"(?i)auth|cookie|credential|key|passw|secret|token")
 
 
+class OAuth(BaseModel):
+    """How to sign in at a server: as a program with credentials of its own, or for the person who has agreed to it.
+
+    `issuer` is the authorization server: credentials go to no other, and it may have an internal address.
+    `private_key` is a PEM that signs assertions by `algorithm`. A person's client without `client_id` registers itself,
+    or is `client_metadata_url` where the authorization server reads such documents.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    grant: Literal["client_credentials", "authorization_code"] = "client_credentials"
+    issuer: Annotated[str, Field(pattern=r"^https?://[^\s/]")] | None = Field(default=None, repr=False)
+    client_id: str | None = None
+    client_secret: str | None = Field(default=None, repr=False)
+    private_key: str | None = Field(default=None, repr=False)
+    algorithm: Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"] = "RS256"
+    client_auth: Literal["basic", "post"] = "basic"
+    scope: str | None = None
+    client_metadata_url: Annotated[str, Field(pattern=r"^https://[^\s/]+/\S+")] | None = None
+
+    @model_validator(mode="after")
+    def _check_grant(self) -> Self:
+        if self.grant == "client_credentials":
+            if self.client_id is None or self.issuer is None:
+                raise ValueError("client_credentials need client_id and issuer")
+            if (self.client_secret is None) == (self.private_key is None):
+                raise ValueError("client_credentials need a client_secret or a private_key, one of both")
+        elif self.private_key is not None:
+            raise ValueError("private_key is for client_credentials")
+        if self.client_secret is not None and (self.client_id is None or self.issuer is None):
+            raise ValueError("a client_secret needs client_id and issuer")
+        return self
+
+    @property
+    def auth_method(self) -> Literal["client_secret_basic", "client_secret_post"]:
+        """How the client sends its secret."""
+        return "client_secret_basic" if self.client_auth == "basic" else "client_secret_post"
+
+
 class McpServer(BaseModel):
     """One server: a program to start, or a URL. Its annotations of its own tools count only if it is `trusted`.
 
@@ -52,6 +91,7 @@ class McpServer(BaseModel):
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]")] | None = Field(default=None, repr=False)
     headers: dict[str, str] = Field(default={}, repr=False)
     list_headers: dict[str, str] = Field(default={}, repr=False)
+    oauth: OAuth | None = None
     max_connections: int = Field(default=200, ge=1, le=10_000)
     idle_seconds: float = Field(default=300.0, gt=0, le=86_400)
     prefix: bool = True
@@ -71,6 +111,10 @@ class McpServer(BaseModel):
             raise ValueError("user is for a command")
         if self.user_variables and self.url is None:
             raise ValueError("headers with ${user.NAME} are for a url")
+        if self.oauth is not None and self.url is None:
+            raise ValueError("oauth is for a url")
+        if self.oauth is not None and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError("oauth sends the header Authorization: leave it out of headers")
         if self.list_headers and not self.user_variables:
             raise ValueError("list_headers is for a server whose headers hold ${user.NAME}")
         return self
@@ -85,6 +129,12 @@ class McpServer(BaseModel):
         """The headers of connections that belong to no user."""
         static = {name: value for name, value in self.headers.items() if not _USER_VARIABLE.search(value)}
         return static | self.list_headers
+
+    @property
+    def trusted_urls(self) -> tuple[str, ...]:
+        """The addresses that an operator has named: their hosts may be internal."""
+        issuer = None if self.oauth is None else self.oauth.issuer
+        return tuple(filter(None, (self.url, issuer)))
 
     def headers_of(self, secrets: Mapping[str, str]) -> dict[str, str]:
         """The headers of the connection of a user who has these secrets; all of `user_variables` must be there."""
