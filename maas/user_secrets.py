@@ -14,6 +14,8 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
 
+RENEWAL_ACTOR = "mcp"
+
 
 class UserSecret(NamedTuple):
     """The value of a secret, and when it was set; `repr` shows no value."""
@@ -35,6 +37,10 @@ class UserSecrets:
         """Those of the named secrets that the user has."""
         rows = await self._db.rows(queries.read_secrets, user_id, sorted(names))
         return {row["name"]: UserSecret(row["value"], row["changed_at"]) for row in rows}
+
+    async def renew(self, user_id: UUID, name: str, old: str, value: str) -> bool:
+        """Replace a secret by the one that its service gave for it; False if it is no longer `old`."""
+        return await renew_secret(self._db, user_id, name, old, value, RENEWAL_ACTOR)
 
     async def times(self, user_ids: Collection[UUID]) -> Mapping[tuple[UUID, str], datetime]:
         """When each secret of these users was set, by user and name."""

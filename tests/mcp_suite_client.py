@@ -14,9 +14,9 @@ from mcp.shared.auth import AuthorizationCodeResult
 
 from maas.tools.calls import ToolFailure
 from maas.tools.mcp_client.connection import CONNECT_TIMEOUT_S, McpConnection
-from maas.tools.mcp_client.oauth import PersonProvider, registered_client
+from maas.tools.mcp_client.oauth import PersonProvider
 from maas.tools.mcp_client.servers import McpServer, OAuth
-from maas.tools.mcp_client.sign_in import SignIn, TokenMemory
+from maas.tools.mcp_client.sign_in import SignIn
 
 SOMETHING: Mapping[str, Any] = {"integer": 3, "number": 3, "boolean": True, "object": {}, "array": []}
 REDIRECT_URI = "http://localhost:3000/callback"
@@ -80,8 +80,7 @@ def _person(url: str, oauth: OAuth) -> OAuthClientProvider:
     async def wait() -> AuthorizationCodeResult:
         return answers.pop()
 
-    storage = TokenMemory(registered_client(oauth, REDIRECT_URI))
-    return PersonProvider(url, oauth, REDIRECT_URI, storage, show, wait)
+    return PersonProvider(url, oauth, REDIRECT_URI, show, wait)
 
 
 async def _issuer(url: str) -> str:

@@ -144,7 +144,7 @@ class Toolbox:
             if server.user_variables:
                 self._user_connections.append(UserConnections(server, secrets))
                 call = self._user_connections[-1].call
-            connections.append(McpConnection(server, self._update_tools, call))
+            connections.append(McpConnection(server, self._update_tools, call, secrets))
         return tuple(connections)
 
     def _update_tools(self) -> None:

@@ -33,6 +33,7 @@ from maas.settings.variables import unknown_settings
 from maas.terminal.output import note, show, styled, write
 from maas.tools.mcp_client.servers import McpServer
 from maas.tools.tool import Toolset
+from maas.user_secrets import UserSecrets
 from shared import log
 from shared.db import Database, open_database
 from shared.errors import Advice, MaasError
@@ -109,12 +110,12 @@ async def _check_all(
                     return results
         if is_live:
             results += await _check_models(settings, db)
-    return results + await _check_servers(servers)
+        return results + await _check_servers(servers, UserSecrets(db))
 
 
-async def _check_servers(servers: Sequence[McpServer]) -> list[CheckResult]:
+async def _check_servers(servers: Sequence[McpServer], secrets: UserSecrets) -> list[CheckResult]:
     """Connect to each MCP server: the number of its tools, or why it cannot be reached."""
-    toolbox = Toolbox(Toolset([]), servers)
+    toolbox = Toolbox(Toolset([]), servers, secrets=secrets)
     try:
         await toolbox.reach(server.name for server in servers)
         return [

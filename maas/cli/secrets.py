@@ -1,4 +1,4 @@
-"""`maas secrets`: set, list and delete the tokens of users for MCP servers. No command prints a value."""
+"""`maas secrets`: set, obtain, list and delete the tokens of users for MCP servers. No command prints a value."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 from maas import user_secrets
+from maas.assistants.registry import load_servers
+from maas.settings import Settings, load_settings
 from maas.terminal.invocation import read_uuid, with_database
-from maas.terminal.output import Table, show
+from maas.terminal.output import Table, note, show
+from shared.db import Database
 from shared.errors import MaasError
 
 MAX_INPUT_CHARS = 10_000
@@ -35,6 +38,28 @@ def set_secret(
         value = given
     is_new = with_database(lambda db, _: user_secrets.set_secret(db, user_id, name, value, "cli"))
     show("stored" if is_new else "replaced; connections with the old value are closed within seconds")
+
+
+@cli.command("sign-in", help="Sign a user in at an MCP server that wants OAuth, by a browser on this machine.")
+def sign_in(
+    server: Annotated[str, typer.Argument(help="name of the server in MAAS_MCP_SERVERS")],
+    user: SecretUser,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="port that the browser comes back to")] = 8765,
+) -> None:
+    """Print the address to open, wait for the browser, and store what the user agreed to. Raises MaasError."""
+    user_id = read_uuid(user, "--user")
+    found = next((one for one in load_servers(load_settings(), os.environ) if one.name == server), None)
+    if found is None or (name := found.grant_secret) is None:
+        raise MaasError("bad_parameter", f"MAAS_MCP_SERVERS has no {server!r} whose oauth has grant authorization_code")
+    from maas.tools.mcp_client.browser_sign_in import sign_in_by_browser  # the SDK takes most of a second to import
+
+    async def run(db: Database, _: Settings) -> bool:
+        note("open this address in a browser on this machine:")
+        value = await sign_in_by_browser(found, port, note)
+        return await user_secrets.set_secret(db, user_id, name, value, "cli")
+
+    is_new = with_database(run)
+    show("signed in" if is_new else "signed in anew; connections with the old access are closed within seconds")
 
 
 @cli.command("list", help="List the names of a user's secrets.")

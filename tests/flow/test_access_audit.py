@@ -58,6 +58,7 @@ NOTED_OTHERWISE = {
     "forget",
     "load",
     "secrets set",
+    "secrets sign-in",
     "secrets delete",
     "keys create",
     "users add",

@@ -144,8 +144,11 @@ def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest
     (tool,) = shown.TOOLS
     assert (tool.name, tool.domain, tool.effect) == ("add_entry", "books", "write")
     assert set(tool.parameters["required"]) == {"account", "cents"}
-    servers, of_users, collecting = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    servers, of_programs, of_people, of_users, collecting = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     assert [one.name for one in read_servers(servers, {"MAIL_TOKEN": "a-word"})] == ["time", "mail"]
+    (crm,) = read_servers(of_programs, {"CRM_SECRET": "a-secret"})
+    (notes,) = read_servers(of_people, {})
+    assert crm.grant_secret is None and notes.grant_secret == "mcp_notes"
     (mail,) = read_servers(of_users, {"MAIL_SERVICE_TOKEN": "a-word"})
     assert mail.user_variables == {"mail_token"} and names_without_prefix(mail) == ("read_latest_email", "send_email")
     guide = read_definition("guide", "Router", json.loads(collecting))

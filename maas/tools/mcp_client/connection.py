@@ -1,6 +1,6 @@
 """A connection to one MCP server over the pipes of a program or streamable HTTP, reopened whenever it is lost.
 
-No other files of the MCP client but `pipes`, `sign_in` and `oauth` import the SDK.
+Only this file, `pipes` and those of signing in import the SDK.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from uuid import UUID
 import anyio
 import structlog
 from mcp import Client, MCPError
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
@@ -33,6 +34,7 @@ from maas.tools.mcp_client.servers import McpServer
 from maas.tools.mcp_client.sign_in import SignIn
 from maas.tools.mcp_client.streams import ClosingStream
 from maas.tools.tool import Tool
+from maas.user_secrets import UserSecrets
 from shared.json import map_texts
 from shared.log import conceal, mask, masker
 from shared.process import close_to_others
@@ -58,14 +60,18 @@ class McpConnection:
     """
 
     def __init__(
-        self, server: McpServer, on_change: Callable[[], object], call_remote: CallRemote | None = None
+        self,
+        server: McpServer,
+        on_change: Callable[[], object],
+        call_remote: CallRemote | None = None,
+        secrets: UserSecrets | None = None,
     ) -> None:
         self.server = server
         self.headers: Mapping[str, str] = server.shared_headers
         self.tools: tuple[Tool, ...] = ()
         self.cause: str | None = "it has not answered yet"
         self.is_refused = False
-        self.sign_in = self._make_sign_in()
+        self.sign_in = self._make_sign_in(secrets)
         self._on_change = on_change
         self._call_remote = call_remote or self._call_for_all
         self._conceal: Callable[[str], str] = conceal
@@ -79,13 +85,19 @@ class McpConnection:
         self._scope = anyio.CancelScope()
         self._task: asyncio.Task[None] | None = None
 
-    def _make_sign_in(self) -> SignIn | None:
-        oauth, url = self.server.oauth, self.server.url
-        if oauth is None or url is None or oauth.grant != "client_credentials":
+    def _make_sign_in(self, secrets: UserSecrets | None) -> SignIn | None:
+        if (oauth := self.server.oauth) is None:
             return None
-        from maas.tools.mcp_client.oauth import for_program  # it imports cryptography
+        from maas.tools.mcp_client.oauth import for_program, for_user  # they import cryptography
 
-        return SignIn(for_program(url, oauth), self.server.trusted_urls, CONNECT_TIMEOUT_S, self._learn_tokens)
+        if oauth.grant == "client_credentials":
+            return self._sign_in_with(for_program(self.server))
+        if oauth.list_user is None or secrets is None:
+            return None
+        return self._sign_in_with(for_user(self.server, secrets, oauth.list_user))
+
+    def _sign_in_with(self, provider: OAuthClientProvider) -> SignIn:
+        return SignIn(provider, self.server.trusted_urls, CONNECT_TIMEOUT_S, self._learn_tokens)
 
     def _learn_tokens(self, *tokens: str) -> None:
         self._conceal = masker(*tokens)

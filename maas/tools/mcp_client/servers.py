@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -32,7 +33,8 @@ class OAuth(BaseModel):
 
     `issuer` is the authorization server: credentials go to no other, and it may have an internal address.
     `private_key` is a PEM that signs assertions by `algorithm`. A person's client without `client_id` registers itself,
-    or is `client_metadata_url` where the authorization server reads such documents.
+    or is `client_metadata_url` where the authorization server reads such documents. `list_user` is the user whose
+    access lists the tools.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,6 +48,7 @@ class OAuth(BaseModel):
     client_auth: Literal["basic", "post"] = "basic"
     scope: str | None = None
     client_metadata_url: Annotated[str, Field(pattern=r"^https://[^\s/]+/\S+")] | None = None
+    list_user: UUID | None = None
 
     @model_validator(mode="after")
     def _check_grant(self) -> Self:
@@ -54,6 +57,8 @@ class OAuth(BaseModel):
                 raise ValueError("client_credentials need client_id and issuer")
             if (self.client_secret is None) == (self.private_key is None):
                 raise ValueError("client_credentials need a client_secret or a private_key, one of both")
+            if self.list_user is not None:
+                raise ValueError("list_user is for authorization_code")
         elif self.private_key is not None:
             raise ValueError("private_key is for client_credentials")
         if self.client_secret is not None and (self.client_id is None or self.issuer is None):
@@ -116,13 +121,21 @@ class McpServer(BaseModel):
         if self.oauth is not None and any(name.lower() == "authorization" for name in self.headers):
             raise ValueError("oauth sends the header Authorization: leave it out of headers")
         if self.list_headers and not self.user_variables:
-            raise ValueError("list_headers is for a server whose headers hold ${user.NAME}")
+            raise ValueError("list_headers is for a server whose headers hold ${user.NAME}, or at which users sign in")
         return self
 
     @property
     def user_variables(self) -> frozenset[str]:
         """The names of the secrets that a call needs of its user."""
-        return frozenset(name for value in self.headers.values() for name in _USER_VARIABLE.findall(value))
+        names = frozenset(name for value in self.headers.values() for name in _USER_VARIABLE.findall(value))
+        return names if self.grant_secret is None else names | {self.grant_secret}
+
+    @property
+    def grant_secret(self) -> str | None:
+        """The name of the secret that holds what a user has agreed to; None if users do not sign in."""
+        if self.oauth is None or self.oauth.grant != "authorization_code":
+            return None
+        return f"mcp_{self.name.replace('-', '_')}"
 
     @property
     def shared_headers(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.utils import extract_field_from_www_auth
@@ -30,6 +31,10 @@ Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 class SignInFailed(Exception):
     """The client could not sign in; the message says why."""
+
+
+class TokensReplaced(Exception):
+    """Another process has renewed the tokens; the flow begins anew with those."""
 
 
 class TokenMemory:
@@ -118,7 +123,8 @@ class SignIn:
                 raise SignInFailed(_explain(error)) from error
             if final is not None:
                 return final
-        assert refusal is not None
+        if refusal is None:
+            raise SignInFailed("no token holds long enough to be used")
         return httpx2.Response(refusal.status_code, request=request)
 
     async def _sign_in(
@@ -133,7 +139,10 @@ class SignIn:
             outgoing = await anext(flow)
             while True:
                 if outgoing is not request:
-                    response = await self._send_to_authorization_server(outgoing)
+                    # A refresh token is valid once: what comes for it is stored, although the call may be over.
+                    with anyio.CancelScope(shield=outgoing.method == "POST"):
+                        response = await self._send_to_authorization_server(outgoing)
+                        outgoing = await flow.asend(response)
                 else:
                     token = self._valid_token()
                     if token is not None and token != refused_token:
@@ -144,8 +153,9 @@ class SignIn:
                         if not self._asks_for_more(refusal):
                             return refusal
                         await refusal.aclose()
-                    response = refusal
-                outgoing = await flow.asend(response)
+                    outgoing = await flow.asend(refusal)
+        except TokensReplaced:
+            return None
         except StopAsyncIteration:
             assert refusal is not None
             return httpx2.Response(refusal.status_code, request=request)

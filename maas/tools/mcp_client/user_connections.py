@@ -38,10 +38,17 @@ log = structlog.get_logger()
 class UserConnection(McpConnection):
     """One connection for one user: it is opened once, and another object takes its place when it is lost."""
 
-    def __init__(self, server: McpServer, secrets: Mapping[str, str]) -> None:
+    def __init__(
+        self, server: McpServer, values: Mapping[str, str], secrets: UserSecrets | None, user_id: UUID
+    ) -> None:
         super().__init__(server, lambda: None)
-        self.headers = server.headers_of(secrets)
-        self._conceal = masker(*secrets.values())
+        self.headers = server.headers_of(values)
+        self._values = tuple(values.values())
+        self._conceal = masker(*self._values)
+        if server.grant_secret is not None and secrets is not None:
+            from maas.tools.mcp_client.oauth import for_user  # it imports cryptography
+
+            self.sign_in = self._sign_in_with(for_user(server, secrets, user_id))
 
     @property
     def is_tried(self) -> bool:
@@ -51,6 +58,9 @@ class UserConnection(McpConnection):
     @property
     def is_lost(self) -> bool:
         return self._tried.is_set() and self._client is None
+
+    def _learn_tokens(self, *tokens: str) -> None:
+        self._conceal = masker(*self._values, *tokens)
 
     async def end(self) -> None:
         """Close the session with the server; cancel what does not end by itself."""
@@ -165,7 +175,8 @@ class UserConnections:
                 place = None
             if place is None and (has_waited or not self._waiters) and self._has_room():
                 values = {name: secret.value for name, secret in secrets.items()}
-                place = _Place(user_id, set_at, UserConnection(self._server, values), used_at=_now())
+                connection = UserConnection(self._server, values, self._secrets, user_id)
+                place = _Place(user_id, set_at, connection, used_at=_now())
                 self._current[user_id] = place
                 self._open.add(place)
                 self._watch()
@@ -212,7 +223,9 @@ class UserConnections:
         if missing := sorted(names - secrets.keys()):
             if (place := self._current.get(user_id)) is not None:
                 self._end(place)
-            raise not_connected(self._server, f"the user has no secret {missing[0]}")
+            is_grant = missing[0] == self._server.grant_secret
+            cause = "the user has not signed in" if is_grant else f"the user has no secret {missing[0]}"
+            raise not_connected(self._server, cause)
         return secrets
 
     def _has_room(self) -> bool:
