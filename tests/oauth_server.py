@@ -37,6 +37,7 @@ class OAuthServer:
     host_of_tokens: str = "127.0.0.1"
     padding_bytes: int = 0
     has_refresh_tokens: bool = True
+    answers: asyncio.Event = field(default_factory=asyncio.Event)  # until it is set no token is returned
     asked: list[str] = field(default_factory=list)
     tokens: dict[str, str] = field(default_factory=dict)
     refresh_tokens: set[str] = field(default_factory=set)
@@ -95,6 +96,7 @@ class OAuthServer:
         if grant != "client_credentials" and self.has_refresh_tokens:
             answer["refresh_token"] = f"planted-refresh-{number}-{self.port}"
             self.refresh_tokens.add(answer["refresh_token"])
+        await self.answers.wait()
         return JSONResponse(answer)
 
 
@@ -120,6 +122,7 @@ def _mcp_server() -> MCPServer:
 async def oauth_server() -> AsyncIterator[OAuthServer]:
     """Both servers, started."""
     known = OAuthServer(free_port())
+    known.answers.set()
     application = _mcp_server().streamable_http_app()
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:

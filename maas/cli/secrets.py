@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from maas import user_secrets
-from maas.assistants.registry import load_servers
 from maas.settings import Settings, load_settings
 from maas.terminal.invocation import read_uuid, with_database
 from maas.terminal.output import Table, note, show
@@ -47,11 +46,13 @@ def sign_in(
     port: Annotated[int, typer.Option(min=1, max=65_535, help="port that the browser comes back to")] = 8765,
 ) -> None:
     """Print the address to open, wait for the browser, and store what the user agreed to. Raises MaasError."""
+    from maas.assistants.registry import load_servers  # it imports the plugins
+    from maas.tools.mcp_client.browser_sign_in import sign_in_by_browser  # the SDK takes most of a second to import
+
     user_id = read_uuid(user, "--user")
     found = next((one for one in load_servers(load_settings(), os.environ) if one.name == server), None)
     if found is None or (name := found.grant_secret) is None:
         raise MaasError("bad_parameter", f"MAAS_MCP_SERVERS has no {server!r} whose oauth has grant authorization_code")
-    from maas.tools.mcp_client.browser_sign_in import sign_in_by_browser  # the SDK takes most of a second to import
 
     async def run(db: Database, _: Settings) -> bool:
         note("open this address in a browser on this machine:")

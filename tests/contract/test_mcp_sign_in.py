@@ -215,6 +215,21 @@ async def test_processes_renew_the_access_of_a_user_side_by_side(server: OAuthSe
     assert server.asked.count("authorize") == 1
 
 
+async def test_a_renewal_is_stored_although_its_call_was_cancelled(server: OAuthServer, database: str) -> None:
+    user = uuid4()
+    async with signed_in(server, database, user) as toolbox:
+        await call(toolbox, "confess", user)
+        server.tokens.clear()
+        server.answers.clear()
+        cancelled = asyncio.create_task(call(toolbox, "confess", user))
+        await apoll(lambda: "refresh_token" in server.asked)
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        server.answers.set()
+        assert "authorization" in await call(toolbox, "confess", user)
+    assert server.asked.count("authorize") == 1
+
+
 async def test_nobody_registers_for_a_user_who_has_not_signed_in(server: OAuthServer, database: str) -> None:
     (configured,) = read_servers(settings_of(server, grant="authorization_code", list_user=str(uuid4())), {})
     async with open_database(database, 4, "test") as db:
