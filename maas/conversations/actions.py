@@ -151,6 +151,9 @@ def _refuse(verdict: str, status: str | None, action_id: UUID) -> None:
         case "changed":
             message = f"action {action_id} is not what was shown: look at it again, then decide on its fingerprint"
             raise MaasError("changed", message, {"status": status})
+        case "withdrawn":
+            message = f"action {action_id} was withdrawn: its question was asked again, see what the new run proposes"
+            raise MaasError("already_decided", message, {"status": status})
         case "already_decided":
             raise MaasError("already_decided", f"action {action_id} is {status} already", {"status": status})
 

@@ -86,7 +86,10 @@ class Action(Schema):
     status: ActionStatus
     created_at: datetime
     expires_at: datetime
-    decided_by: str | None
+    decided_by: str | None = Field(
+        description="A caller's name; `words`: a yes or no that the user typed; `replaced`: its question was asked "
+        "again, so it was withdrawn."
+    )
     decided_at: datetime | None
     action_run_id: UUID | None = Field(description="The run that executes it and reports the outcome.")
     poll_url: str | None = Field(description="The path of that run.")

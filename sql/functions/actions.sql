@@ -6,6 +6,7 @@
 --   maas_decide_by_words  a typed yes or no decides the only one that the last answer showed
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
 --   maas_expire_actions   those that nobody decided in time
+--   withdraw_actions      (run_triggers.sql) those of a run whose question is asked again: rejected, by `replaced`
 --   maas_open_action      that run claims it: approved -> executing
 --   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
 --   maas_insert_call      a client calls a tool itself: a run of kind action without a proposal
@@ -66,6 +67,14 @@ comment on function maas.maas_propose_action is
   'Stores a call that waits for the user; repeating it in its run, or in its conversation while it waits, '
   'returns the same action, null if the run was erased';
 
+create or replace function maas.maas_name_decision(p_status text, p_by text) returns text
+language sql immutable as $$
+  select case when p_status = 'expired' then 'expired' when p_by = 'replaced' then 'withdrawn'
+    else 'already_decided' end
+$$;
+comment on function maas.maas_name_decision is
+  'Why an action can no longer be decided: expired, withdrawn (its question was asked again) or already_decided';
+
 create or replace function maas.maas_edit_action(p_id uuid, p_user uuid, p_args jsonb)
 returns table (verdict text, status text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -77,7 +86,7 @@ begin
     return query select 'edited', 'pending';
     return;
   end if;
-  return query select case v.status when 'expired' then 'expired' else 'already_decided' end, v.status::text
+  return query select maas.maas_name_decision(v.status, v.decided_by), v.status::text
   from maas.v_actions v where v.id = p_id and v.user_id = p_user;
   if not found then
     return query select 'not_found', null;
@@ -85,7 +94,7 @@ begin
 end
 $$;
 comment on function maas.maas_edit_action is
-  'Returns edited, already_decided, expired or not_found (also for an action of another user), '
+  'Returns edited, already_decided, withdrawn, expired or not_found (also for an action of another user), '
   'and the action''s status';
 
 create or replace function maas.maas_decide_action(
@@ -108,8 +117,7 @@ begin
   if not found then
     return query select 'not_found', null, null::uuid;
   elsif action.status <> 'pending' then
-    return query select case v.status when 'expired' then 'expired' else 'already_decided' end,
-      v.status::text, v.action_run_id
+    return query select maas.maas_name_decision(v.status, v.decided_by), v.status::text, v.action_run_id
     from maas.v_actions v where v.id = p_id;
   elsif action.expires_at <= maas.maas_now() then
     update maas.chat_pending_actions a set status = 'expired' where a.id = p_id;
@@ -144,7 +152,7 @@ begin
 end
 $$;
 comment on function maas.maas_decide_action is
-  'Returns decided, already_decided, expired, changed (it is not what p_fingerprint names), '
+  'Returns decided, already_decided, withdrawn, expired, changed (it is not what p_fingerprint names), '
   'queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. '
   'p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
 

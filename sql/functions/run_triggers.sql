@@ -168,6 +168,22 @@ comment on function maas.join_conversation is
 create or replace trigger join_conversation after insert on maas.pipeline_runs
   for each row when (new.conversation_id is not null) execute function maas.join_conversation();
 
+create or replace function maas.withdraw_actions()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update maas.chat_pending_actions a set status = 'rejected', decided_by = 'replaced', decided_at = maas.maas_now()
+  where a.id in (
+    select w.id from maas.chat_pending_actions w
+    where w.run_id = new.replaces and w.user_id = new.user_id and w.status = 'pending' order by w.id for update);
+  return null;
+end
+$$;
+comment on function maas.withdraw_actions is
+  'Rejects what waits for a decision of a run whose question is asked again: it is never executed';
+
+create or replace trigger withdraw_actions after insert on maas.pipeline_runs
+  for each row when (new.replaces is not null) execute function maas.withdraw_actions();
+
 create or replace function maas.notify_pipeline_change()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -90,7 +90,7 @@ select rolling_summary, (
     from (
       select v.id, v.tool, v.arguments, v.status, v.created_at from maas.v_actions v
       where v.conversation_id = $1 and v.user_id = $2 and v.created_at > maas.maas_now() - interval '1 day'
-        and v.status in ('pending', 'rejected', 'expired')
+        and v.status in ('pending', 'rejected', 'expired') and v.decided_by is distinct from 'replaced'
       order by v.created_at desc, v.id desc limit 5) a) as actions
 from maas.chat_conversations where id = $1 and user_id = $2;
 

@@ -42,7 +42,7 @@ comment on column maas.chat_pending_actions.run_id is 'The run that proposed it'
 comment on column maas.chat_pending_actions.assistant is 'The assistant of that run';
 comment on column maas.chat_pending_actions.agent is 'The agent that made the call, else the domain of the tool';
 comment on column maas.chat_pending_actions.decided_by is
-  'Who decided: a caller''s name, or words: a yes or no that the user typed';
+  'Who decided: a caller''s name, words: a yes or no that the user typed, or replaced: its question was asked again';
 comment on column maas.chat_pending_actions.decided_in is 'The run whose message decided it';
 comment on column maas.chat_pending_actions.decided_words is 'That message';
 comment on column maas.chat_pending_actions.args_hash is 'SHA-256 of tool_args: exactly what was approved is executed';

@@ -176,6 +176,24 @@ def test_a_rejection_inserts_none(idle: Stack, user: UUID) -> None:
     assert idle.rows("select from pipeline_runs where kind = 'action'") == []
 
 
+def test_what_a_replaced_question_proposed_is_withdrawn(idle: Stack, user: UUID) -> None:
+    """An edited question leaves nothing in the inbox: approving it is one clear error, and nothing is executed."""
+    conversation = uuid4()
+    run = asking(idle, user, conversation)
+    action = propose(idle, run)
+    idle.rows("update pipeline_runs set status = 'FAILED' where id = %s", run)
+    body = {"user_id": str(user), "query": "Mail Bob.", "conversation_id": str(conversation), "replaces": str(run)}
+    assert idle.client.post("/v1/runs", json=body).status_code == 202
+    assert ids(page(idle, user, status="pending")) == []
+    seen = idle.client.get(f"/v1/actions/{action}").json()
+    assert (seen["status"], seen["decided_by"], seen["action_run_id"]) == ("rejected", "replaced", None)
+    refused = decide(idle, action, user)
+    assert error(refused) == (409, "already_decided", {"status": "rejected"})
+    assert "its question was asked again" in refused.json()["error"]["message"]
+    assert "its question was asked again" in edit(idle, action, user, {"to": "Bob"}).json()["error"]["message"]
+    assert idle.rows("select from pipeline_runs where kind = 'action'") == []
+
+
 def test_what_has_expired_shows_so_and_stays(idle: Stack, user: UUID) -> None:
     action = propose(idle, asking(idle, user))
     expire(idle, action)

@@ -90,6 +90,32 @@ def test_rejected_is_never_executed(connection: Connection) -> None:
     assert row_of(connection, action)["tool_args"] == {"to": "Ann"}
 
 
+def ask_again(connection: Connection, user: UUID, replaced: UUID) -> UUID:
+    query = "insert into pipeline_runs (user_id, user_query, replaces) values (%s, 'Again.', %s) returning id"
+    return UUID(str(one(connection, query, user, replaced)["id"]))
+
+
+def test_a_replaced_run_withdraws_what_waits(connection: Connection) -> None:
+    """What was decided before stays, and so does what waits of other runs and other users."""
+    user = uuid4()
+    run = insert(connection, user)
+    waiting, approved = propose(connection, run), propose(connection, run, "c2")
+    other = propose(connection, insert(connection, user))
+    assert decide(connection, approved, user) == ("decided", "approved")
+    ask_again(connection, uuid4(), run)
+    assert row_of(connection, waiting)["status"] == "pending"
+    again = ask_again(connection, user, run)
+    row = row_of(connection, waiting)
+    assert (row["status"], row["decided_by"], row["action_run_id"]) == ("rejected", "replaced", None)
+    assert row["decided_at"] is not None
+    assert decide(connection, waiting, user) == ("withdrawn", "rejected")
+    edit = one(connection, "select * from maas_edit_action(%s, %s, '{}')", waiting, user)
+    assert (edit["verdict"], edit["status"]) == ("withdrawn", "rejected")
+    assert claim(connection, waiting) == []
+    assert decide(connection, propose(connection, again), user) == ("decided", "approved")
+    assert [row_of(connection, action)["status"] for action in (approved, other)] == ["approved", "pending"]
+
+
 def test_nobody_decides_for_another(connection: Connection) -> None:
     action = propose(connection, insert(connection, uuid4()))
     assert decide(connection, action, uuid4()) == ("not_found", None)

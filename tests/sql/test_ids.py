@@ -68,6 +68,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_telegram_take": (ALL, "updates as Telegram sends them"),
     "tell_approval": (ROW, "the user of the action"),
     "tell_decision": (ROW, "the user of the action"),
+    "withdraw_actions": (ROW, "the user of the run, whose actions they are"),
     "maas_emit_agent_task": (INSIDE, "endpoints of the run's user"),
     "maas_set_push_notification": (USER, "the task is p_user's"),
     "maas_delete_push_notification": (USER, "the endpoint is p_user's"),

@@ -182,6 +182,14 @@ test("a decided action says who decided", async () => {
   expect((await screen.findByText(/Send an email/)).parentElement?.textContent).toMatch(/: done, you, /);
 });
 
+test("a withdrawn action says why", async () => {
+  cleanup();
+  action = { ...action, status: "rejected", decided_by: "replaced", decided_at: new Date().toISOString() };
+  show();
+  const text = (await screen.findByText(/Send an email/)).parentElement?.textContent;
+  expect(text).toMatch(/: withdrawn, because its question was asked again, /);
+});
+
 const inHalfAnHour = () => new Date(Date.now() + 30 * 60_000).toISOString();
 
 test("one decision is on all that is shown", async () => {

@@ -34,13 +34,15 @@ function DecidedCard({ action }: { action: Action }) {
           <b>{titleOf(action)}</b>
           {action.object && ` · ${visible(action.object)}`}
           {": "}
-          {action.decided_at
-            ? say("action.decided", {
-                status: say(`action.${action.status}`),
-                by: nameOf(action.decided_by, userId),
-                when: formatDate(action.decided_at),
-              })
-            : say(`action.${action.status}`)}
+          {action.decided_at && action.decided_by === "replaced"
+            ? say("action.withdrawn", { when: formatDate(action.decided_at) })
+            : action.decided_at
+              ? say("action.decided", {
+                  status: say(`action.${action.status}`),
+                  by: nameOf(action.decided_by, userId),
+                  when: formatDate(action.decided_at),
+                })
+              : say(`action.${action.status}`)}
         </summary>
         <Facts action={action} />
         {action.result && (

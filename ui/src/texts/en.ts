@@ -259,6 +259,7 @@ export const en = {
   "action.failed": "failed",
   "action.in_doubt": "unknown whether it took effect; check before you try again",
   "action.decided": "{status}, {by}, {when}",
+  "action.withdrawn": "withdrawn, because its question was asked again, {when}",
   "action.changed": "It has changed since it was shown to you. This is how it looks now; nothing was decided.",
   "action.notJson": "This is not valid JSON.",
   "action.notValue": "Enter a value of this kind.",

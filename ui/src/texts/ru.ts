@@ -257,6 +257,7 @@ export const ru: Record<Key, string> = {
   "action.failed": "не получилось",
   "action.in_doubt": "неизвестно, подействовало ли; проверьте, прежде чем повторять",
   "action.decided": "{status}, {by}, {when}",
+  "action.withdrawn": "отозвано, потому что вопрос задан заново, {when}",
   "action.changed": "Действие изменилось с тех пор, как вы его увидели. Вот как оно выглядит сейчас; ничего не решено.",
   "action.notJson": "Это не JSON.",
   "action.notValue": "Такого значения здесь быть не может.",
