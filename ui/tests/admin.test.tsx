@@ -195,6 +195,31 @@ test("the page of a user has spending and budget, and erases with a receipt once
   expect(asked.filter(({ method }) => method === "DELETE").map(({ path }) => path)).toEqual([`/v1/users/${ANN}`]);
 });
 
+test("a user without a name has the beginning of the id as heading, and the whole id to copy", async () => {
+  const write = vi.fn(async () => undefined);
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
+  const nameless = { ...PERSON, names: [] };
+  asked = serve((one) => ({
+    body: one.path.startsWith("/v1/admin/users?") ? { results: [nameless], next: null } : body(one),
+  }));
+  visit(`/admin/users/${ANN}`);
+  expect(await screen.findByRole("heading", { level: 1, name: `No name · ${ANN.slice(0, 8)}…` })).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Copy the id" }));
+  await waitFor(() => expect(write).toHaveBeenCalledWith(ANN));
+  fireEvent.click(screen.getByRole("button", { name: "Erase everything" }));
+  const dialog = screen.getByRole("dialog");
+  const erase = () => within(dialog).getByRole<HTMLButtonElement>("button", { name: "Erase everything" });
+  fireEvent.change(within(dialog).getByRole("textbox"), { target: { value: "No name" } });
+  expect(erase().disabled).toBe(true);
+  fireEvent.change(within(dialog).getByRole("textbox"), { target: { value: ANN } });
+  expect(erase().disabled).toBe(false);
+  cleanup();
+  await chooseLanguage("ru");
+  visit(`/admin/users/${ANN}`);
+  expect(await screen.findByRole("heading", { level: 1, name: `Без имени · ${ANN.slice(0, 8)}…` })).toBeTruthy();
+  Reflect.deleteProperty(navigator, "clipboard");
+});
+
 test("sessions of a user are shown and ended, and the user is blocked when asked twice", async () => {
   const asAdmin = { ...tokensOf("me"), user: { ...tokensOf("me").user, app_metadata: { is_admin: true } } };
   const session1 = { id: "s1", method: "password", created_at: "2026-01-02T03:04:00Z" };

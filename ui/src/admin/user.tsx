@@ -23,7 +23,7 @@ import { formatDollars, formatNumber, say } from "../texts";
 import { DocumentsTable } from "./documents";
 import { RunsTable } from "./runs_table";
 import { Sheet, Table } from "./sheet";
-import { nameOf, usePerson } from "./users";
+import { knownName, nameOf, usePerson } from "./users";
 
 const SHOWN = 10;
 
@@ -40,7 +40,10 @@ export function UserPage() {
       {user.isPending && <Skeleton lines={4} />}
       {person && (
         <>
-          <p className="font-mono text-small text-quiet">{person.user_id}</p>
+          <p className="flex flex-wrap items-center gap-2 text-small text-quiet">
+            <span className="font-mono">{person.user_id}</span>
+            <CopyButton text={person.user_id} label={say("admin.copyId")} />
+          </p>
           <Acts person={person} />
           <Facts person={person} />
           <Requests id={person.user_id} />
@@ -60,6 +63,7 @@ function Acts({ person }: { person: Person }) {
   const [erased, setErased] = useState<Record<string, number> | null>(null);
   const id = person.user_id;
   const name = nameOf(person);
+  const word = knownName(person) ?? id; // what is typed before what cannot be taken back
   const setRoles = (roles: { is_admin: boolean } | { is_blocked: boolean }) =>
     put(`/v1/admin/users/${id}/roles`, roles).then(() => refresh(queries, ["users"]));
   const reset = useMutation({ mutationFn: () => post(`/v1/admin/users/${id}/reset`) });
@@ -92,7 +96,7 @@ function Acts({ person }: { person: Person }) {
           label={say("admin.makeAdmin")}
           title={say("admin.makeAdminAsk", { name })}
           what={say("admin.makeAdminWhat")}
-          word={name}
+          word={word}
           onConfirm={() => setRoles({ is_admin: true })}
         />
       )}
@@ -110,7 +114,7 @@ function Acts({ person }: { person: Person }) {
         label={say("memory.erase")}
         title={say("admin.eraseAsk", { name })}
         what={say("admin.eraseWhat")}
-        word={name}
+        word={word}
         className="button small danger"
         disabled={id === userId}
         onConfirm={() => remove(`/v1/users/${id}`).then((receipt) => setErased(receipt.erased))}

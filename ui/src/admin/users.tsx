@@ -12,6 +12,7 @@ import { formatDollars, formatNumber, say } from "../texts";
 import { Filter, useFilters } from "./filters";
 import { type Column, Sheet, Table } from "./sheet";
 
+const SHOWN_OF_ID = 8; // characters
 const ORDERS = ["last_run", "spend", "errors"] as const;
 
 export function UsersPage() {
@@ -94,12 +95,17 @@ export function usePerson(id: string | undefined) {
 export function UserLink({ id, name }: { id: string; name: string | null }) {
   return (
     <Link href={`/admin/users/${id}`} title={id} className={name ? "" : "font-mono"}>
-      {visible(name ?? id.slice(0, 8))}
+      {visible(name ?? id.slice(0, SHOWN_OF_ID))}
     </Link>
   );
 }
 
-/** What one calls a person: the first name that is known, else the id. */
-export function nameOf({ name, email, names, user_id }: Item<"/v1/admin/users">): string {
-  return visible(name || email || names[0] || user_id);
+/** What one calls a person: the first name that is known, else the beginning of the id. */
+export function nameOf(person: Item<"/v1/admin/users">): string {
+  return knownName(person) ?? say("admin.nameless", { id: person.user_id.slice(0, SHOWN_OF_ID) });
+}
+
+/** The first name of a person that is known; null if none is. */
+export function knownName({ name, email, names }: Item<"/v1/admin/users">): string | null {
+  return visible(name || email || names[0] || "") || null;
 }

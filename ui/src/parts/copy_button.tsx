@@ -3,8 +3,14 @@ import { useState } from "react";
 import { say } from "../texts";
 import { copy } from "./copy";
 
+interface Props {
+  text: string;
+  label?: string; // what the button says; by default that it copies
+  className?: string;
+}
+
 /** Copies a text and says whether it did, until the focus leaves. */
-export function CopyButton({ text, className = "quiet-button" }: { text: string; className?: string }) {
+export function CopyButton({ text, label = say("app.copy"), className = "quiet-button" }: Props) {
   const [isCopied, setCopied] = useState<boolean | null>(null);
   return (
     <button
@@ -13,7 +19,7 @@ export function CopyButton({ text, className = "quiet-button" }: { text: string;
       onClick={() => void copy(text).then(setCopied)}
       onBlur={() => setCopied(null)}
     >
-      <span aria-live="polite">{say(isCopied === null ? "app.copy" : isCopied ? "app.copied" : "app.notCopied")}</span>
+      <span aria-live="polite">{isCopied === null ? label : say(isCopied ? "app.copied" : "app.notCopied")}</span>
     </button>
   );
 }

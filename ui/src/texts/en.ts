@@ -609,6 +609,8 @@ export const en = {
   "admin.status": "Status",
   "admin.kind": "Kind",
   "admin.assistant": "Assistant",
+  "admin.nameless": "No name · {id}…",
+  "admin.copyId": "Copy the id",
   "admin.user": "User",
   "admin.wholeId": "Type a whole id, or a part of a name and choose.",
   "admin.created": "Created",

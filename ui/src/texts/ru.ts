@@ -608,6 +608,8 @@ export const ru: Record<Key, string> = {
   "admin.status": "Состояние",
   "admin.kind": "Вид",
   "admin.assistant": "Ассистент",
+  "admin.nameless": "Без имени · {id}…",
+  "admin.copyId": "Скопировать идентификатор",
   "admin.user": "Пользователь",
   "admin.wholeId": "Введите id целиком или часть имени и выберите.",
   "admin.created": "Создан",
