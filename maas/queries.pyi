@@ -321,6 +321,47 @@ class AdminQueueRow(TypedDict):
 
 admin_queue: Query[AdminQueueRow]
 
+class ListQueuedRunsRow(TypedDict):
+    id: UUID | Any
+    seq: int | Any
+    user_id: UUID | Any
+    kind: str | Any
+    assistant: str | Any
+    conversation_id: UUID | Any
+    source: str | Any
+    status: str | Any
+    archive_status: str | Any
+    query: str | Any
+    answer: str | Any
+    error_code: str | Any
+    error_message: str | Any
+    limited: str | Any
+    memory: str | Any
+    created_at: datetime | Any
+    completed_at: datetime | Any
+    priority: int | Any
+    run_at: datetime | Any
+    attributes: Any
+    replaces: UUID | Any
+
+list_queued_runs: Query[
+    ListQueuedRunsRow,
+    pg.uuid,
+    pg.text,
+    pg.timestamptz,
+    pg.uuid,
+    pg.int8,
+    pg.text,
+    pg.uuid,
+    pg.text,
+    pg.timestamptz,
+    pg.timestamptz,
+    pg.text,
+    pg.jsonb,
+    pg.text,
+    pg.text,
+]
+
 class AdminEnginesRow(TypedDict):
     name: str | Any
     heartbeat_at: datetime | Any

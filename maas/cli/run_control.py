@@ -14,7 +14,8 @@ from maas import queries
 from maas.engine.states import RunKind, Status
 from maas.runs import pauses
 from maas.runs.bulk import BulkResult, Change, change_runs
-from maas.runs.submit import Attribute, RunFilter, cancel_run, retry_run
+from maas.runs.lists import RunFilter
+from maas.runs.submit import Attribute, cancel_run, retry_run
 from maas.settings import Settings
 from maas.terminal.invocation import ACTOR, DATE_FORMATS, in_zone, note_all, read_uuid, with_database
 from maas.terminal.output import Table, note, show

@@ -13,7 +13,7 @@ import typer
 from maas import queries
 from maas.cli.run_control import read_attributes
 from maas.engine.states import ROLE_OF, STAGE_OF, Priority, RunKind, Status
-from maas.runs import submit
+from maas.runs import lists
 from maas.runs.trace import read_trace
 from maas.settings import Settings
 from maas.terminal.invocation import note_all, note_user, read_uuid, with_database
@@ -42,12 +42,12 @@ def list_runs(
 ) -> None:
     """Print a table of runs."""
     user_id = read_uuid(user, "--user") if user else None
-    only = submit.RunFilter(user_id, status, kind, attributes=read_attributes(attribute))
+    only = lists.RunFilter(user_id, status, kind, attributes=read_attributes(attribute))
 
     async def read(db: Database, _: Settings) -> list[queries.ListRunsRow]:
         if user_id is None:
             await note_all(db, "runs", "runs_list")
-        return await submit.list_runs(db, only, limit=limit)
+        return await lists.list_runs(db, only, limit=limit)
 
     rows = with_database(read, command="runs", user_id=user_id)
     table = Table()

@@ -42,6 +42,18 @@ class RunKind(StrEnum):
     TRIAL = "trial"  # an answer given again from a stage on; nobody but administrators sees it
 
 
+class QueueState(StrEnum):
+    """Where an unfinished run is in the queue, as the view v_queue counts it."""
+
+    INBOX = "inbox"
+    WAITING = "waiting"  # behind an earlier run of its key
+    RUNNABLE = "runnable"
+    DEFERRED = "deferred"  # runnable once its model is back
+    IN_FLIGHT = "in_flight"
+    PAUSED = "paused"
+    SCHEDULED = "scheduled"
+
+
 class Priority(IntEnum):
     """Which users are answered first when more requests wait than can run at once; as in the column `priority`."""
 

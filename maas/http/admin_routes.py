@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import get_args
 
+from maas.engine.states import QueueState
 from maas.http import attachments, knowledge, schemas, webhooks
 from maas.http.admin import inventory, overview, people, prompts, run_control, spending
-from maas.http.parameters import ANSWERS, FILTERS, LEVEL, PAGE, SEARCH, TEXT, TIME, USER
+from maas.http.parameters import ANSWERS, FILTERS, LEVEL, PAGE, SEARCH, TEXT, TIME, USER, one_of
 from maas.http.route import Parameters, Route
 
 _AUDIT_PAGE: Parameters = {
@@ -28,7 +29,9 @@ ADMIN_ROUTES = (
     Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=overview.AdminRunPage, errors=(400,),
           query={
               **USER, **FILTERS, "assistant": (TEXT, "Only runs of this assistant."),
-              "error_code": (TEXT, "Only runs that failed with this code."), **PAGE}),
+              "error_code": (TEXT, "Only runs that failed with this code."),
+              "queue": (one_of(QueueState), "Only runs there in the queue, as `queue` of the metrics counts them."),
+              **PAGE}),
     Route("POST", "/v1/admin/runs/cancel", run_control.post_cancel_runs, "admin", run_control.CancelSelection,
           run_control.ChangedRuns, errors=(400, 404, 409, 413, 415, 422)),
     Route("POST", "/v1/admin/runs/retry", run_control.post_retry_runs, "admin", run_control.RetrySelection,

@@ -15,7 +15,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas import queries
 from maas.conversations.actions import press_button
-from maas.engine.states import ArchiveStatus, Priority, RunKind, Status
+from maas.engine.states import ArchiveStatus, Priority, QueueState, RunKind, Status
 from maas.http.authorize import hold_stream, principal_of, read_body, read_user
 from maas.http.request_input import (
     in_zone,
@@ -52,7 +52,8 @@ from maas.http.state import app_state
 from maas.memory.health import MemoryState
 from maas.runs.again import Trial, check_replaced, insert_trial, same_request
 from maas.runs.event_stream import Cursor
-from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, retry_run
+from maas.runs.lists import RunFilter, list_runs
+from maas.runs.submit import Submission, cancel_run, not_found, retry_run
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 
@@ -163,6 +164,7 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
         text=read_parameter(request, "q", to_search_text),
         error_code=read_parameter(request, "error_code", to_storable_text),
         attributes=read_parameter(request, "attributes", _to_attributes),
+        queue=read_parameter(request, "queue", QueueState),
     )
     before = read_cursor(request)
     async with state.shares.reads.hold(user_id or principal_of(request).name) if only.text else nullcontext():

@@ -8,7 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 from maas import queries
-from maas.runs.submit import RunFilter
+from maas.runs.lists import RunFilter
 from shared.db import Database
 from shared.errors import MaasError
 

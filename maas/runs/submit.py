@@ -14,7 +14,7 @@ import asyncpg
 
 from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
-from maas.engine.states import Priority, RunKind, Status
+from maas.engine.states import Priority
 from maas.runs.client_context import NO_CONTEXT, ClientContext
 from shared.db import LOST_IN_A_COMMIT, Database
 from shared.errors import MaasError
@@ -29,7 +29,6 @@ MAX_WAITING_INSERTS = 100  # of one user
 LARGE_INSERT_TIMEOUT_S = 20.0  # for which one waits for its turn
 REPLACE_WINDOW_S = 3600.0  # within which a request that is sent again is a wish for another answer to it
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
-MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
 PRIMARY_KEY = "pipeline_runs_pkey"
 UNCONFIRMED = "run-"  # begins the key of a request that was sent without one
 Attribute = str | int | float | bool
@@ -232,49 +231,6 @@ async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
     """The whole row, and what belongs to the run. Raises MaasError('not_found')."""
     row = await read_run_row(db, run_id)
     return {**await read_run_state(db, run_id), **row}
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are listed; None means any. `since` and `until` bound `created_at`, the latter exclusively.
-
-    `text`: every word of it, or its beginning, is in the query or in the answer. `attributes`: each of them is one of
-    the run's.
-    """
-
-    user_id: UUID | None = None
-    status: Status | None = None
-    kind: RunKind | None = None
-    conversation_id: UUID | None = None
-    assistant: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    text: str | None = None
-    error_code: str | None = None
-    attributes: dict[str, Attribute] | None = None
-
-
-async def list_runs(
-    db: Database, only: RunFilter, before: tuple[datetime, UUID] | None = None, limit: int = 50
-) -> list[queries.ListRunsRow]:
-    """Runs, newest first; `before` is created_at and id of the last run of the previous page."""
-    at, last = before or (None, None)
-    filters = (
-        only.user_id,
-        only.status,
-        at,
-        last,
-        limit,
-        only.kind,
-        only.conversation_id,
-        only.assistant,
-        only.since,
-        only.until,
-    )
-    if only.text is None:
-        return await db.rows(queries.list_runs, *filters, only.error_code, only.attributes)
-    words = (only.text, MAX_COLLECTED_MESSAGES)
-    return await db.rows(queries.search_runs, *filters, *words, only.error_code, only.attributes)
 
 
 async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:

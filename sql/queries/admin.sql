@@ -29,6 +29,31 @@ order by m.day nulls last;
 -- name: admin_queue
 select inbox, waiting, runnable, deferred, in_flight, paused, scheduled from maas.v_queue;
 
+-- name: list_queued_runs  -- $1 to $10 as list_runs, $11 error code, $12 attributes, $13 where in the queue they are,
+-- by the names of v_queue, $14 text: every word of it, or its beginning, is in the query; trials are listed, too.
+-- One branch for each state: each has its index, and one plan serves them
+select r.id, r.seq, r.user_id, r.kind, r.assistant, r.conversation_id, r.source, r.status, r.archive_status,
+  left(r.user_query, 200) as query, left(r.final_answer, 300) as answer, r.error_code, r.error_message, r.limited,
+  r.memory, r.created_at, r.completed_at, r.priority, r.run_at, r.attributes, r.replaces
+from (
+  select * from maas.pipeline_runs where $13 = 'inbox' and queue_state = -2 union all
+  select * from maas.pipeline_runs where $13 = 'waiting' and queue_state = -1 union all
+  select * from maas.pipeline_runs where $13 = 'runnable' and queue_state = 0 and not_before is null union all
+  select * from maas.pipeline_runs where $13 = 'deferred' and queue_state = 0 and not_before is not null union all
+  select * from maas.pipeline_runs where $13 = 'in_flight' and queue_state = 1 union all
+  select * from maas.pipeline_runs where $13 = 'paused' and queue_state = -3 union all
+  select * from maas.pipeline_runs where $13 = 'scheduled' and queue_state = -4) r
+where ($1::uuid is null or r.user_id = $1) and ($2::text is null or r.status = $2)
+  and ($6::text is null or r.kind = $6) and ($7::uuid is null or r.conversation_id = $7)
+  and ($8::text is null or r.assistant = $8)
+  and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+  and ($11::text is null or r.error_code = $11) and ($12::jsonb is null or r.attributes @> $12)
+  and ($14::text is null or not exists (
+    select from unnest(maas.maas_search_terms($14)) t(term) where not exists (
+      select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ t.term)))
+  and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+order by r.created_at desc, r.id desc limit $5;
+
 -- name: admin_engines
 select host || ':' || pid as name, heartbeat_at, in_flight, concurrency, stages, is_alive from maas.v_orchestrators
 order by owner;

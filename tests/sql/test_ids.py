@@ -284,7 +284,7 @@ OF_USER = {
     "client_memories": 1, "client_memory_texts": 1, "client_memory_versions": 1, "set_client_metadata": 1,
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "add_usage": 1, "insert_call": 1, "action": 2, "forget": 2, "memories_from": 1, "answers_from": 1,
-    "list_runs": 1, "insert_task": 1, "own_account": 1,
+    "list_runs": 1, "list_queued_runs": 1, "insert_task": 1, "own_account": 1,
     "search_runs": 1, "list_conversations": 1, "list_links": 1, "shared_messages": 2,
     "user_profile": 1, "set_profile": 1, "set_timezone": 1,
     "user_preferences": 1, "set_preferences": 1, "who_is_user": 1,

@@ -159,6 +159,15 @@ test("requests have what they took and cost, and are filtered by error code in t
   expect(paths()).toContain("/v1/admin/runs?error_code=timeout&limit=50");
 });
 
+test("requests are filtered by their place in the queue, in the address", async () => {
+  const history = visit("/admin/runs?queue=paused");
+  await screen.findByText("Where is Comet?");
+  expect(paths()).toContain("/v1/admin/runs?queue=paused&limit=50");
+  fireEvent.change(screen.getByRole("combobox", { name: "In the queue" }), { target: { value: "in_flight" } });
+  expect(history.at(-1)).toBe("/admin/runs?queue=in_flight");
+  await waitFor(() => expect(paths()).toContain("/v1/admin/runs?queue=in_flight&limit=50"));
+});
+
 test("a part of an id lists nobody's requests, instead of everybody's", async () => {
   visit("/admin/runs?user=0000");
   await screen.findByText(/choose/);

@@ -22,7 +22,7 @@ const DAYS = [
 const METRICS = {
   total: { requests: 8, average_ms: 1500, p95_ms: 2000, failed: 2, dollars: 0.25 },
   days: DAYS,
-  queue: { inbox: 0 },
+  queue: { inbox: 0, paused: 3 },
   embedding: null,
   engines: [],
   stuck: [],
@@ -54,4 +54,10 @@ test("a figure of a day leads to the requests of that day, a failed one to those
     "/ui/admin/runs?kind=ask&from=2026-11-04&to=2026-11-04",
   );
   expect(of(/response time/, /November 5/)).toBeNull();
+});
+
+test("a number of the queue leads to the requests that stand there", async () => {
+  await open("/ui/admin");
+  const link = await screen.findByRole("link", { name: "paused by an operator: 3" });
+  expect(link.getAttribute("href")).toBe("/ui/admin/runs?queue=paused");
 });

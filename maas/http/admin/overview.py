@@ -167,7 +167,8 @@ async def get_admin_runs(request: Request) -> Response:
     admin_of(request)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
     filters = sorted(
-        {"status", "kind", "assistant", "q", "from", "to", "error_code", "attributes"} & request.query_params.keys()
+        {"status", "kind", "assistant", "q", "from", "to", "error_code", "attributes", "queue"}
+        & request.query_params.keys()
     )
     await note_read(request, "runs_list", user_id, filters=filters)
     page = await read_page(request, user_id)

@@ -28,8 +28,8 @@ from maas.http.schemas import (
 )
 from maas.http.state import app_state
 from maas.runs.bulk import PORTION_RUNS, Change, change_runs
+from maas.runs.lists import RunFilter
 from maas.runs.pauses import MAX_NAME_CHARS, MAX_REASON_CHARS, Subject, pause, resume
-from maas.runs.submit import RunFilter
 
 _NAME = Field(
     min_length=1,

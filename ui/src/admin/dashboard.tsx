@@ -79,7 +79,14 @@ export function Dashboard() {
               {Object.entries(data.queue).map(([name, count]) => (
                 <div key={name} className="card p-3!">
                   <dt className="text-small text-quiet">{sayOr(`queue.${name}`, name)}</dt>
-                  <dd className="tabular text-lead">{formatNumber(count)}</dd>
+                  <dd className="tabular text-lead">
+                    <Link
+                      href={`/admin/runs?queue=${name}`}
+                      aria-label={`${sayOr(`queue.${name}`, name)}: ${formatNumber(count)}`}
+                    >
+                      {formatNumber(count)}
+                    </Link>
+                  </dd>
                 </div>
               ))}
             </dl>

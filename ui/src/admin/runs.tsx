@@ -1,7 +1,7 @@
 import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
-import { say } from "../texts";
+import { say, sayOr } from "../texts";
 import { dayToTime, Filter, isPart, useFilters, wholeId } from "./filters";
 import { RunsTable } from "./runs_table";
 import { Sheet } from "./sheet";
@@ -9,10 +9,11 @@ import { UserFilter } from "./user_filter";
 
 const STATUSES = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"];
 const KINDS = ["ask", "action", "task", "archive", "trial"];
+const QUEUE = ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"];
 const PAGE = 50;
 
 export function RunsPage() {
-  const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "error", "q", "from", "to"]);
+  const [filters, setFilter] = useFilters(["status", "queue", "kind", "assistant", "user", "error", "q", "from", "to"]);
   const assistants = useAssistants();
   const titleOf = useTitleOf();
   const list = useMore(
@@ -20,6 +21,7 @@ export function RunsPage() {
     "/v1/admin/runs",
     {
       status: filters.status,
+      queue: filters.queue,
       kind: filters.kind,
       assistant: filters.assistant,
       user_id: wholeId(filters.user),
@@ -41,6 +43,14 @@ export function RunsPage() {
           options={STATUSES}
           all={say("app.all")}
           onChange={(value) => setFilter("status", value)}
+        />
+        <Filter
+          label={say("admin.queueState")}
+          value={filters.queue}
+          options={QUEUE}
+          nameOf={(state) => sayOr(`queue.${state}`, state)}
+          all={say("app.all")}
+          onChange={(value) => setFilter("queue", value)}
         />
         <Filter
           label={say("admin.kind")}

@@ -2991,6 +2991,7 @@ export interface operations {
         attributes?: string;
         assistant?: string;
         error_code?: string;
+        queue?: "inbox" | "waiting" | "runnable" | "deferred" | "in_flight" | "paused" | "scheduled";
         before?: string;
         limit?: number;
       };

@@ -599,6 +599,7 @@ export const en = {
   "admin.documentAsk": "Delete the document {name}?",
   "admin.documentWhat": "It is no longer found. Answers that were made from it stay.",
   "admin.failed": "Failed",
+  "admin.queueState": "In the queue",
   "admin.queue": "Queue now",
   "admin.engines": "Orchestrators",
   "admin.noEngines": "No orchestrator is running: requests wait. Start one with `maas up` or `maas orchestrator`.",

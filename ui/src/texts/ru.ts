@@ -598,6 +598,7 @@ export const ru: Record<Key, string> = {
   "admin.documentAsk": "Удалить документ {name}?",
   "admin.documentWhat": "Его больше никто не найдёт. Ответы, составленные по нему, останутся.",
   "admin.failed": "Ошибки",
+  "admin.queueState": "В очереди",
   "admin.queue": "Очередь сейчас",
   "admin.engines": "Оркестраторы",
   "admin.noEngines": "Ни один оркестратор не работает: запросы ждут. Запустите `maas up` или `maas orchestrator`.",
