@@ -1,7 +1,7 @@
 // The title of a conversation, which becomes a field when it is pressed.
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { patch } from "../api/http";
 import { refresh } from "../api/refresh";
@@ -13,9 +13,15 @@ const MAX_CHARS = 200;
 
 export function Title({ id, title }: { id: string; title: string }) {
   const [isOpen, setOpen] = useState(false);
-  if (isOpen) return <TitleForm id={id} title={title} onDone={() => setOpen(false)} />;
+  const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    requestAnimationFrame(() => button.current?.focus());
+  };
+  if (isOpen) return <TitleForm id={id} title={title} onDone={close} />;
   return (
     <button
+      ref={button}
       type="button"
       className="quiet-button max-w-full truncate"
       title={say("chat.rename")}

@@ -20,6 +20,7 @@ import { Trace } from "../chat/trace";
 import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
 import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Boundary } from "../parts/boundary";
+import { useFocusReturn } from "../parts/focus_return";
 import { Header } from "../parts/header";
 import { Empty, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
@@ -212,6 +213,7 @@ function AssistantPicker({ value, onChange }: { value: string; onChange: (name: 
 
 export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown: Shown | null) => void }) {
   const { isAdmin } = useUser();
+  useFocusReturn();
   const run = useRunState(shown.runId);
   const layers = useLayers(isAdmin ? shown.runId : null);
   const panels: Panel[] = isAdmin ? ["evidence", "trace", "logs"] : ["evidence", "trace"];

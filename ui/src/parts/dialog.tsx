@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
 import { say } from "../texts";
+import { useFocusReturn } from "./focus_return";
 
 interface Props {
   title: string;
@@ -13,6 +14,7 @@ interface Props {
 export function Dialog({ title, onClose, children, isWide }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  useFocusReturn();
   useEffect(() => {
     dialog.current?.showModal();
   }, []);

@@ -1,0 +1,94 @@
+"""A walk through the pages by keyboard alone: each control is reached, the focus is seen and comes back."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Visitor
+from tests.browser.test_chat import wait_for_answers
+from tests.browser.test_pages import insert_runs
+from tests.stack import Stack
+
+MAX_STEPS = 80  # with Tab to a control
+PLACES = ("actions", "memory", "history", "profile", "admin/runs", "admin/users", "admin/keys", "admin/audit")
+IS_SEEN = """one => [one, one.closest("label")].some((shown) => {
+  if (!shown) return false;  // a field for files is hidden, and its label has the outline
+  const style = getComputedStyle(shown), box = shown.getBoundingClientRect();
+  return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 && box.width > 0 && box.height > 0;
+})"""
+CONTROLS = "main :is(a[href], button, input, select, textarea, summary):visible"
+
+
+def walk_to(page: Page, control: Locator, key: str = "Tab") -> None:
+    """Press the key until the control has the focus, which is seen."""
+    for _ in range(MAX_STEPS):
+        page.keyboard.press(key)
+        if control.evaluate("one => one === document.activeElement"):
+            assert control.evaluate(IS_SEEN), "the focus is not seen"
+            return
+    raise AssertionError(f"{MAX_STEPS} steps with {key} do not lead to {control}")
+
+
+def test_a_chat_by_keyboard(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit()
+    expect(page.get_by_label("Message", exact=True)).to_be_focused()
+    page.keyboard.type(f"My boat is called {word}.")
+    page.keyboard.press("Enter")
+    wait_for_answers(page, 1)
+    evidence = page.locator("article[id^=run-]").last.get_by_role("button", name=re.compile("Evidence"))
+    walk_to(page, evidence, "Shift+Tab")
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name="Evidence")
+    expect(panel).to_be_visible()
+    walk_to(page, panel.get_by_role("tab", name="Trace"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary", name="Trace")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary")).to_have_count(0)
+    expect(evidence).to_be_focused()
+
+
+def test_a_question_before_an_act_gives_the_focus_back(stack: Stack, visit: Visitor) -> None:
+    page = visit("memory")
+    erase = page.get_by_role("button", name="Erase everything")
+    expect(erase).to_be_visible()
+    walk_to(page, erase)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(erase).to_be_focused()
+
+
+def test_each_control_is_reached_in_its_order(stack: Stack, visit: Visitor, word: str) -> None:
+    """Nothing is passed over, nothing holds the focus, and no control takes it out of its place on the page."""
+    (run,) = insert_runs(stack, 1, word)
+    stack.rows("select maas_propose_action(%s, 'c1', 'send_mail', '{\"to\": \"Ann\"}', 'dangerous')", run)
+    page = visit()
+    for place in PLACES:
+        page.goto(f"http://127.0.0.1:{stack.port}/ui/{place}")
+        expect(page.locator("h1").first).to_be_visible()
+        expect(page.locator(".skeleton")).to_have_count(0)
+        assert page.locator("[tabindex]:not([tabindex='0']):not([tabindex='-1'])").count() == 0, place
+        controls = page.locator(CONTROLS).locator("visible=true")
+        controls.evaluate_all(
+            "all => all.filter(one => !one.disabled && one.tabIndex >= 0).forEach((one, n) => one.dataset.walk = n)"
+        )
+        count = min(page.locator("[data-walk]").count(), MAX_STEPS)
+        assert count, place
+        first = page.locator("[data-walk='0']")
+        first.focus()
+        reached = [0]
+        for _ in range(3 * count):
+            if reached[-1] == count - 1:
+                break
+            page.keyboard.press("Tab")
+            at, is_seen = page.evaluate(
+                f"() => [document.activeElement.dataset.walk, ({IS_SEEN})(document.activeElement)]"
+            )
+            if at is not None and int(at) != reached[-1]:  # a date has several stops, of which the browser marks each
+                reached.append(int(at))
+                assert is_seen, (place, at)
+        assert reached == list(range(count)), place
