@@ -214,7 +214,8 @@ begin
     draft_context = case when t.status = 'ASSEMBLING' then t.wrote else r.draft_context end,
     final_context_payload = case when t.status = 'READY' then t.wrote else r.final_context_payload end,
     final_answer = case when t.status = 'COMPLETED' then t.wrote else r.final_answer end,
-    sources = coalesce(t.sources::jsonb, r.sources),
+    -- The same list again keeps its place: its text is written to the log once.
+    sources = coalesce(nullif(t.sources::jsonb, r.sources), r.sources),
     searched = coalesce(t.searched::jsonb, r.searched),
     degraded = case when t.degraded is null then r.degraded else r.degraded || t.degraded end,
     limited = coalesce(t.limited, r.limited),

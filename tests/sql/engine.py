@@ -54,12 +54,12 @@ class Engine:
     def claim(self, capacity: int = 64) -> list[dict[str, Any]]:
         return self.step(capacity)["claimed"]
 
-    def advance(self, run: dict[str, Any], wrote: str | None = None) -> bool:
+    def advance(self, run: dict[str, Any], wrote: str | None = None, sources: str | None = None) -> bool:
         """One status on; False when the run is not this engine's any more."""
         after = NEXT[Status(run["status"])]
         rows = self.connection.execute(
-            "select id from maas_advance(%s, %s::uuid[], %s, %s, %s, null, null, '[]')",
-            (self.owner, [run["id"]], [run["attempt"]], [after.value], [wrote]),
+            "select id from maas_advance(%s, %s::uuid[], %s, %s, %s, %s::text[], null, '[]')",
+            (self.owner, [run["id"]], [run["attempt"]], [after.value], [wrote], [sources]),
         ).fetchall()
         if rows:
             run["status"] = after.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import uuid4
 
@@ -45,6 +46,46 @@ def test_long_texts_leave_the_row_compressed(connection: Connection, engine: Eng
     stored = "select pg_column_size(draft_context) as bytes, draft_context = %s as is_same from pipeline_runs"
     (row,) = connection.execute(stored, (text,)).fetchall()
     assert row["is_same"] and row["bytes"] < len(text) / 3
+
+
+def test_a_run_touches_the_indexes_twice(connection: Connection, engine: Engine) -> None:
+    """Where a place is free, only the claim from the inbox and the end are not heap-only."""
+    before = _counts(connection, "n_tup_upd", "n_tup_hot_upd")
+    for _ in range(40):
+        insert(connection)
+        (run,) = engine.claim()
+        engine.finish(run)
+    total, hot = _counts(connection, "n_tup_upd", "n_tup_hot_upd") - before
+    assert total == 40 * 7
+    assert total - hot <= 40 * 2.1
+
+
+def test_the_same_sources_are_not_stored_again(connection: Connection, engine: Engine) -> None:
+    """Stages after the Draft Builder may name its sources once more; only another list costs anything."""
+    insert(connection)
+    (run,) = engine.claim()
+    engine.advance(run, '{"a": 1}')
+    sources = [{"id": str(uuid4()), "kind": "turn", "score": 0.5, "number": number} for number in range(60)]
+    shown, cited = json.dumps(sources), json.dumps([one | {"used": True} for one in sources])
+    stored = """
+        select n_tup_ins from pg_stat_all_tables
+        where relid = (select reltoastrelid from pg_class where oid = 'pipeline_runs'::regclass)"""
+
+    def added(named: str | None) -> int:
+        """Pieces of long values that the step stores."""
+        connection.execute("select pg_stat_force_next_flush()")
+        (before,) = connection.execute(stored).fetchall()
+        assert engine.advance(run, "short", named)
+        connection.execute("select pg_stat_force_next_flush()")
+        (after,) = connection.execute(stored).fetchall()
+        return int(after["n_tup_ins"]) - int(before["n_tup_ins"])
+
+    assert added(shown) > 0
+    assert added(shown) == 0
+    assert added(None) == 0
+    assert added(cited) > 0
+    (row,) = connection.execute("select sources from pipeline_runs").fetchall()
+    assert row["sources"] == json.loads(cited)
 
 
 def test_archived_logs_stay_in_their_page(connection: Connection, engine: Engine) -> None:
