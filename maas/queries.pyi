@@ -632,7 +632,13 @@ client_insert: Value[
     pg.int4,
     pg.text,
     pg.text,
+    pg.float8,
 ]
+
+class ClientJoinedRow(TypedDict):
+    run_id: UUID | Any
+
+client_joined: Value[UUID, ClientJoinedRow, pg.uuid]
 
 class ClientLookRow(TypedDict):
     request_id: UUID
@@ -2074,6 +2080,7 @@ insert_runs: Query[
     pg.array[pg.int4],
     pg.array[pg.timestamptz],
     pg.array[pg.jsonb],
+    pg.array[pg.float8],
 ]
 
 class RunOfKeyRow(TypedDict):
@@ -2092,6 +2099,26 @@ class RunOfKeyRow(TypedDict):
     attributes: Any
 
 run_of_key: Query[RunOfKeyRow, pg.text, pg.text, pg.uuid]
+
+class JoinedRunRow(TypedDict):
+    run_id: UUID | Any
+    is_same: bool | Any
+
+joined_run: Query[
+    JoinedRunRow,
+    pg.uuid,
+    pg.text,
+    pg.text,
+    pg.text,
+    pg.text,
+    pg.uuid,
+    pg.jsonb,
+    pg.array[pg.uuid],
+    pg.text,
+    pg.jsonb,
+    pg.int4,
+    pg.jsonb,
+]
 
 class RepeatedRunRow(TypedDict):
     id: UUID

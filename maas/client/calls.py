@@ -63,6 +63,7 @@ class RunRow:
     priority: str | None
     run_at: str | None
     attributes: Mapping[str, Any] | None
+    debounce: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ def submit_run(row: RunRow, idempotency_key: str | None) -> SubmitRun:
         "priority": row.priority,
         "run_at": row.run_at,
         "attributes": row.attributes,
+        "debounce": row.debounce,
     }
     body |= {name: value for name, value in optional.items() if value}
     headers = {"Idempotency-Key": idempotency_key or str(row.id)}

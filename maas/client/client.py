@@ -193,6 +193,7 @@ class MaaS(OperationMethods):
         priority: Priority | None = None,
         run_at: Time | None = None,
         attributes: Attributes | None = None,
+        debounce: float | None = None,
     ) -> Iterator[Event]:
         """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
         request_id = self.submit(
@@ -206,6 +207,7 @@ class MaaS(OperationMethods):
             priority=priority,
             run_at=run_at,
             attributes=attributes,
+            debounce=debounce,
         )
         yield from self.follow(request_id)
 
@@ -277,6 +279,7 @@ class AsyncMaaS(OperationMethods):
         priority: Priority | None = None,
         run_at: Time | None = None,
         attributes: Attributes | None = None,
+        debounce: float | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
         request_id = await self.submit(
@@ -290,6 +293,7 @@ class AsyncMaaS(OperationMethods):
             priority=priority,
             run_at=run_at,
             attributes=attributes,
+            debounce=debounce,
         )
         async with aclosing(self.follow(request_id)) as events:
             async for event in events:

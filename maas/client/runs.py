@@ -32,14 +32,17 @@ def submit(
     priority: Priority | None = None,
     run_at: Time | None = None,
     attributes: Attributes | None = None,
+    debounce: float | None = None,
     idempotency_key: str | None = None,
 ) -> Operation[str]:
     """Send a request and return its id without waiting; `wait` returns the answer.
 
     `priority` decides between users where there is more to do than places. It does not start before `run_at`; without
     an offset that is a time of the server's zone, by SQL of the session's. Lists of runs are filtered by `attributes`,
-    at most 16. Requests with one idempotency_key are one request. Raises InvalidRequest; Forbidden for a priority that
-    the key may not take; RateLimited if too many requests of the user are unfinished.
+    at most 16. With `debounce` it waits that many seconds for the next request of its conversation that has one, too:
+    both are one request, with one id and one answer. Requests with one idempotency_key are one request. Raises
+    InvalidRequest; Forbidden for a priority that the key may not take; RateLimited if too many requests of the user
+    are unfinished.
     """
     row = RunRow(
         id=uuid4(),
@@ -53,6 +56,7 @@ def submit(
         priority=priority,
         run_at=isoformat(run_at),
         attributes=attributes,
+        debounce=debounce,
     )
     reply = yield submit_run(row, idempotency_key)
     return str(reply.json["request_id"])
@@ -87,6 +91,7 @@ def ask(
     priority: Priority | None = None,
     run_at: Time | None = None,
     attributes: Attributes | None = None,
+    debounce: float | None = None,
     timeout: float = RUN_TIMEOUT_S,
 ) -> Operation[Answer]:
     """Ask an assistant that remembers this user, and wait up to `timeout` seconds for the answer.
@@ -105,6 +110,7 @@ def ask(
         priority=priority,
         run_at=run_at,
         attributes=attributes,
+        debounce=debounce,
     )
     return (yield from wait(users, request_id, timeout=timeout))
 

@@ -68,7 +68,8 @@ class SqlTransport:
         if isinstance(call, SubmitRun):
             with self._connection() as connection:
                 _execute(connection, "client_insert", *_insert_args(call.row))
-            return _reply_of({"request_id": call.row.id}, str(call.row.id))
+                joined = call.row.debounce and _execute(connection, "client_joined", call.row.id).fetchone()
+            return _reply_of({"request_id": joined["run_id"] if joined else call.row.id}, str(call.row.id))
         if isinstance(call, GetRun):
             with self._connection() as connection:
                 row = _wait_for_end(connection, call)
@@ -130,7 +131,8 @@ class AsyncSqlTransport:
         if isinstance(call, SubmitRun):
             pool = await self._open()
             await pool.execute(STATEMENTS["client_insert"], *_insert_args(call.row))
-            return _reply_of({"request_id": call.row.id}, str(call.row.id))
+            joined = call.row.debounce and await pool.fetchval(STATEMENTS["client_joined"], call.row.id)
+            return _reply_of({"request_id": joined or call.row.id}, str(call.row.id))
         if isinstance(call, GetRun):
             return await self._wait_for_end(await self._open(), call)
         raise _needs_server(call.method, call.path)
@@ -229,6 +231,7 @@ def _insert_args(row: RunRow) -> tuple[Any, ...]:
         None if row.priority is None else PRIORITIES[row.priority],
         row.run_at,
         _json(row.attributes),
+        row.debounce,
     )
 
 

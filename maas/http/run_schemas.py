@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, model_validator
 
 from maas.conversations import Mode
 from maas.engine.states import ArchiveStatus, PriorityWord, Status
@@ -46,6 +46,15 @@ class NewRun(RequestBody):
     run_at: Timestamp | None = Field(
         None, description="It does not start before; without an offset, in MAAS_TIMEZONE. Later requests go first."
     )
+    debounce: float | None = Field(
+        None,
+        gt=0,
+        le=60,
+        description="Seconds that it waits for the next request of this user, conversation and assistant that has a "
+        "debounce, too: its text becomes another line of this one, and both have one `request_id` and one answer. It "
+        "starts that long after the last one, at most ten times as long after the first. Not together with `run_at` "
+        "or `replaces`.",
+    )
     attributes: Attributes | None = Field(None, description="What lists of runs can be filtered by.")
     is_remembered: StrictBool = Field(
         True,
@@ -60,6 +69,12 @@ class NewRun(RequestBody):
         description="The finished run of the last question of this conversation, which this one asks again, edited or "
         "not. Once it is answered, the earlier question and its answer leave the conversation and memory.",
     )
+
+    @model_validator(mode="after")
+    def _check_debounce(self) -> Self:
+        if self.debounce is not None and (self.run_at is not None or self.replaces is not None):
+            raise ValueError("debounce: set it, or run_at or replaces, not both")
+        return self
 
 
 class RunReplay(RequestBody):

@@ -87,6 +87,7 @@ async def post_run(request: Request) -> Response:
             priority=Priority.of(body.priority),
             run_at=in_zone(state.settings.engine.zone, body.run_at),
             attributes=body.attributes or None,
+            debounce=body.debounce,
             is_remembered=body.is_remembered,
             replaces=body.replaces,
         )

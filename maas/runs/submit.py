@@ -1,4 +1,4 @@
-"""Runs from the client's side: submit a request; read, list, cancel and retry runs."""
+"""Runs from the client's side: submit a request; read, cancel and retry runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Submission:
     `traceparent` (W3C) is the client's span; it is stored in the metadata, where an INSERT may put it, too. A request
     with `is_remembered` false is answered and logged, but never recalled. `replaces`: the run of the same user whose
     question it asks again; that exchange leaves memory once this one is in it. It does not start before `run_at`;
-    `attributes` are what lists of runs can be filtered by.
+    `attributes` are what lists of runs can be filtered by. With `debounce` it waits that many seconds for another one
+    of its conversation, whose text is joined to its own.
     """
 
     user_id: UUID
@@ -62,6 +63,7 @@ class Submission:
     priority: Priority = Priority.NORMAL
     run_at: datetime | None = None
     attributes: dict[str, Attribute] | None = None
+    debounce: float | None = None
 
     @property
     def stored_metadata(self) -> dict[str, Any] | None:
@@ -97,6 +99,8 @@ class Submitter:
         self._db = db
         self.queue_limit = queue_limit
         self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
+        # They wait for each other, and nobody for them.
+        self._debounced: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
         self.large = FairSemaphore(
             "long requests", MAX_LARGE_INSERTS, MAX_LARGE_INSERTS, LARGE_INSERT_TIMEOUT_S, MAX_WAITING_INSERTS
         )
@@ -108,6 +112,8 @@ class Submitter:
 
     async def submit(self, submission: Submission) -> UUID:
         """Insert the row and return its id; with a repeated idempotency key, the id of the earlier row.
+
+        A request that is joined to another one has the id of that.
 
         Raises MaasError: `unknown_assistant`, `not_found` for a conversation or an attachment of another user,
         `queue_full`, `share_used` and `busy` with `retry_after` in seconds, `idempotency_conflict` for the same key
@@ -130,10 +136,16 @@ class Submitter:
             raise await unknown_assistant(self._db, submission.assistant) from error
         if isinstance(inserted, MaasError):
             raise inserted
-        return run_id if inserted else await self._find_same(run_id, submission)
+        if inserted and submission.debounce is None:
+            return run_id
+        return await self._find_same(run_id, submission)
 
     async def _find_same(self, run_id: UUID, submission: Submission) -> UUID:
-        """The id of the row that this request was inserted as before. Raises MaasError."""
+        """The id of the row that this request was inserted as before, or that it is joined to. Raises MaasError."""
+        if (joined := await self._find_joined(run_id, submission)) is not None:
+            if not joined["is_same"]:
+                raise _key_of_another()
+            return UUID(str(joined["run_id"]))
         row = await self._db.row(queries.run_of_key, submission.caller, submission.idempotency_key, run_id)
         if row is None:
             raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
@@ -152,8 +164,26 @@ class Submitter:
             and row["attributes"] == submission.attributes
         )
         if not is_same:
-            raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
+            raise _key_of_another()
         return UUID(str(row["id"]))
+
+    async def _find_joined(self, run_id: UUID, submission: Submission) -> queries.JoinedRunRow | None:
+        """The run that answers this request, if it waited for others."""
+        return await self._db.row(
+            queries.joined_run,
+            run_id,
+            submission.caller,
+            submission.idempotency_key,
+            submission.query,
+            submission.assistant,
+            submission.conversation_id,
+            submission.metadata,
+            list(submission.attachment_ids),
+            submission.mode,
+            submission.context.to_json(),
+            submission.priority,
+            submission.attributes,
+        )
 
     async def find_repeated(self, submission: Submission) -> EarlierRun | None:
         """The newest run of an identical request, of this caller and user, that has not failed."""
@@ -175,7 +205,8 @@ class Submitter:
 
     async def _insert_one(self, run_id: UUID, submission: Submission) -> bool | MaasError:
         if len(submission.query) < LARGE_REQUEST_CHARS:
-            return await self._inserts.submit((run_id, submission))
+            inserts = self._inserts if submission.debounce is None else self._debounced
+            return await inserts.submit((run_id, submission))
         async with self.large.hold(submission.user_id):
             return (await self._insert([(run_id, submission)]))[0]
 
@@ -201,6 +232,7 @@ class Submitter:
             [s.priority for s in submissions],
             [s.run_at for s in submissions],
             [s.attributes for s in submissions],
+            [s.debounce for s in submissions],
         )
         verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
@@ -258,6 +290,10 @@ def _id_in(key: str | None) -> UUID | None:
         return UUID(text) if not prefix else None
     except ValueError:
         return None
+
+
+def _key_of_another() -> MaasError:
+    return MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
 
 
 def _unconfirmed(run_id: UUID) -> MaasError:

@@ -52,6 +52,7 @@ begin
     error_message = null,
     metadata = case when r.metadata ? 'a2a' then jsonb_build_object('a2a', r.metadata->'a2a') end
   where r.id = any(asked);
+  update maas.debounced_requests d set digest = '' where d.run_id = any(asked) and d.digest <> '';
   update maas.pipeline_runs r set final_answer = forgotten where r.id = any(answered) and r.final_answer is not null;
   update maas.pipeline_runs r set analysis_result = null, draft_context = null, final_context_payload = null
   where r.id = any(later) and not (

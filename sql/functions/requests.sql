@@ -9,6 +9,7 @@ declare
   request maas.run_requests;
   named text := new.user_name;  -- in RETURNING, new is the row of the table from Postgres 18 on
   written text[];
+  joined record;  -- the run that answers it together with others
 begin
   if num_nonnulls(new.status, new.final_answer, new.error_code, new.error_message, new.archive_status, new.memory,
     new.created_at, new.completed_at) > 0 then
@@ -44,18 +45,35 @@ begin
   end if;
 
   -- An ORM writes null into JSON in two ways.
-  insert into maas.pipeline_runs as r (
-    id, user_id, user_query, assistant, conversation_id, mode, is_remembered, metadata, idempotency_key, priority,
-    run_at, attributes)
-  values (new.id, new.user_id, new.user_query, new.assistant, new.conversation_id, new.mode, new.is_remembered,
-    nullif(new.metadata, 'null'), new.idempotency_key, new.priority, new.run_at, nullif(new.attributes, 'null'))
-  on conflict do nothing
-  returning r.id, r.user_id, named, r.user_query, r.assistant, r.conversation_id, r.mode, r.is_remembered,
-    r.metadata, r.idempotency_key, r.priority, r.run_at, r.attributes, r.status, r.final_answer,
-    r.error_code, r.error_message, r.archive_status, r.memory,
-    r.created_at, r.completed_at
-  into request;
+  if not exists (select from maas.maas_joined_run(new.id, 'sql:' || new.user_id, new.idempotency_key)) then
+    insert into maas.pipeline_runs as r (
+      id, user_id, user_query, assistant, conversation_id, mode, is_remembered, metadata, idempotency_key, priority,
+      run_at, debounce, attributes)
+    values (new.id, new.user_id, new.user_query, new.assistant, new.conversation_id, new.mode, new.is_remembered,
+      nullif(new.metadata, 'null'), new.idempotency_key, new.priority, new.run_at, new.debounce,
+      nullif(new.attributes, 'null'))
+    on conflict do nothing
+    returning r.id, r.user_id, named, r.user_query, r.assistant, r.conversation_id, r.mode, r.is_remembered,
+      r.metadata, r.idempotency_key, r.priority, r.run_at, r.debounce, r.attributes, r.status, r.final_answer,
+      r.error_code, r.error_message, r.archive_status, r.memory,
+      r.created_at, r.completed_at
+    into request;
+    if found and new.debounce is null then
+      return request;
+    end if;
+  end if;
+
+  select * into joined from maas.maas_joined_run(
+    coalesce(request.id, new.id), 'sql:' || new.user_id, new.idempotency_key);
   if found then
+    if joined.digest <> maas.maas_request_digest(new.user_query, coalesce(new.assistant, 'mentor'),
+      new.conversation_id, nullif(new.metadata, 'null'), '{}', new.mode, null, coalesce(new.priority, 0),
+      nullif(new.attributes, 'null')) then
+      raise unique_violation using table = 'run_requests',
+        message = 'id or idempotency_key: is that of another request; take a new one';
+    end if;
+    select q.* into request from maas.run_requests q where q.id = joined.run_id;
+    request.user_name := named;
     return request;
   end if;
 

@@ -20,20 +20,20 @@ language sql immutable as $$
     array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
-      'is_remembered, idempotency_key, priority, run_at, attributes, status, archive_status, sources, searched, '
-      'final_answer, error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, '
+      'is_remembered, idempotency_key, priority, run_at, debounce, attributes, status, archive_status, sources, '
+      'searched, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, '
       'cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, '
       'responding_at, completed_at, failed_at, archived_at)',
     'insert (id, user_id, user_query, assistant, conversation_id, mode, metadata, attachment_ids, is_remembered, '
-      'idempotency_key, priority, run_at, attributes'))
+      'idempotency_key, priority, run_at, debounce, attributes'))
   select r.* from lists cross join lateral (values
     ('authenticated', shown, array['pipeline_runs']), ('authenticated', asked || ')', array['pipeline_runs']),
     -- update and delete only so that a trigger can say what to do instead
     ('authenticated', 'select, insert, update, delete', array['run_requests']),
-    ('authenticated', 'select', memory || array['webhook_endpoints', 'schedules']),
+    ('authenticated', 'select', memory || array['webhook_endpoints', 'schedules', 'debounced_requests']),
     ('maas_app', shown, array['pipeline_runs']), ('maas_app', asked || ')', array['pipeline_runs']),
     ('maas_app', 'select, insert, update, delete', array['run_requests']),
-    ('maas_app', 'select', memory),
+    ('maas_app', 'select', memory || array['debounced_requests']),
 
     ('maas_ops', 'select', array[
       'v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_facts',
@@ -47,7 +47,8 @@ language sql immutable as $$
 
     ('maas_server', 'select', memory || array[
       'pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
-      'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings',
+      'debounced_requests', 'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics',
+      'engine_settings',
       'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'user_identities', 'user_roles',
       'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'fact_decisions', 'fact_names',
       'api_keys', 'ai_conversations', 'audit',
@@ -119,8 +120,9 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_hidden_runs', 'maas_replaced_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts',
       'maas_profile']))
   select r.* from lists cross join lateral (values
-    ('authenticated', array['maas_is_admin', 'maas_session_user', 'maas_add_webhook', 'maas_remove_webhook']),
-    ('maas_app', array['maas_session_user']),
+    ('authenticated', array['maas_is_admin', 'maas_session_user', 'maas_add_webhook', 'maas_remove_webhook',
+      'maas_joined_run', 'maas_request_digest']),
+    ('maas_app', array['maas_session_user', 'maas_joined_run', 'maas_request_digest']),
     ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_embedding_backlog', 'maas_load',
       'maas_set_secret', 'maas_delete_secret', 'maas_facts', 'maas_create_webhook', 'maas_change_webhook',
@@ -128,6 +130,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_change_schedule', 'maas_delete_schedule']),
 
     ('maas_server', formats || search || array[
+      'maas_joined_run', 'maas_request_digest',
       'maas_search_terms', 'maas_index_text', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_roles',
       'maas_set_profile', 'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents',
       'maas_mark_document', 'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run',

@@ -57,6 +57,18 @@ begin
     when is_global then '00000000-0000-0000-0000-000000000000'
     else new.user_id
   end;
+  if new.kind <> 'ask' then
+    new.debounce := null;
+  elsif new.debounce is not null then
+    if (new.debounce > 0 and new.debounce <= 60) is not true then
+      raise check_violation using message = 'debounce: must be more than 0 and at most 60 seconds',
+        table = 'pipeline_runs', column = 'debounce';
+    elsif new.run_at is not null or new.replaces is not null then
+      raise check_violation using message = 'debounce: set it, or run_at or replaces, not both',
+        table = 'pipeline_runs', column = 'debounce';
+    end if;
+    new.run_at := clock_timestamp() + make_interval(secs => new.debounce);
+  end if;
   new.seq := nextval('maas.run_seq');
   new.priority := coalesce(new.priority, 0);
   new.queue_state := case when new.run_at > now() then -4 else -2 end;
@@ -204,6 +216,8 @@ create or replace trigger on_pipeline_change after insert on maas.pipeline_runs
 
 create or replace function maas.log_queries()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  waiting record;
 begin
   insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at)
   select user_id, id, 'user_query', user_query,
@@ -215,11 +229,20 @@ begin
   -- says how much memory the user has.
   perform maas.maas_check_quotas(user_id, '{user_memory_bytes}') from inserted
   where octet_length(user_query) > random() * 1048576;
+  if exists (select from inserted where debounce is not null) then
+    perform maas.maas_lock('debounce', u.user_id::text) from (
+      select distinct user_id, hashtext(user_id::text) & 255 as place from inserted where debounce is not null
+      order by place) u;
+    for waiting in select id from inserted where debounce is not null order by seq loop
+      perform maas.maas_join_request(waiting.id);
+    end loop;
+  end if;
   return null;
 end
 $$;
 comment on function maas.log_queries is
-  'Writes queries to raw_logs in the transaction that inserts the runs, and checks the quota of memory';
+  'Writes queries to raw_logs in the transaction that inserts the runs, checks the quota of memory, and joins requests '
+  'that wait for others to those before them';
 
 create or replace trigger log_queries after insert on maas.pipeline_runs
   referencing new table as inserted for each statement execute function maas.log_queries();

@@ -56,7 +56,8 @@ begin
       select s.id, nextval('maas.run_seq') as turn
       from (
         select c.id from maas.pipeline_runs c
-        where c.queue_state = -4 and c.run_at <= now_at order by c.run_at limit 500) s) d
+        where c.queue_state = -4 and c.run_at <= now_at order by c.run_at limit 500
+        for update skip locked) s) d
     where r.id = d.id;
   end if;
   is_due := p_capacity > 0

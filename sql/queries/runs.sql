@@ -7,13 +7,16 @@ with sent as materialized (
       partition by s.caller, s.idempotency_key, case when s.idempotency_key is null then s.id end order by s.n) > 1
       or s.idempotency_key is not null and exists (
         select from maas.pipeline_runs r
-        where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
+        where r.caller = s.caller and r.idempotency_key = s.idempotency_key)
+      or s.idempotency_key is not null and exists (
+        select from maas.debounced_requests d
+        where d.caller = s.caller and d.idempotency_key = s.idempotency_key) as is_repeat
   from unnest(
     $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
     $11::text[], $12::text[], $13::jsonb[], $14::boolean[], $15::uuid[], $16::int[], $17::timestamptz[],
-    $18::jsonb[]) with ordinality
+    $18::jsonb[], $19::float8[]) with ordinality
     as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids,
-      mode, client_context, is_remembered, replaces, priority, run_at, attributes, n)
+      mode, client_context, is_remembered, replaces, priority, run_at, attributes, debounce, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
@@ -29,9 +32,10 @@ with sent as materialized (
 ), added as (
   insert into maas.pipeline_runs (
     id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids, mode, client_context, is_remembered, replaces, priority, run_at, attributes)
+    attachment_ids, mode, client_context, is_remembered, replaces, priority, run_at, attributes, debounce)
   select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids::uuid[], mode, client_context, is_remembered, replaces, priority, run_at, attributes
+    attachment_ids::uuid[], mode, client_context, is_remembered, replaces, priority, run_at,
+    attributes, debounce
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -56,6 +60,10 @@ where p.is_refused or exists (
 select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode,
   client_context, is_remembered, priority, run_at, attributes
 from maas.pipeline_runs where caller = $1 and (idempotency_key = $2 or id = $3);
+
+-- name: joined_run  -- $1 id, $2 caller and $3 key of a request that may have waited for others, what is sent
+select j.run_id, j.digest = maas.maas_request_digest($4, $5, $6, $7, $8, $9, $10, $11, $12) as is_same
+from maas.maas_joined_run($1, $2, $3) j;
 
 -- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 seconds since it began
 select id, completed_at is not null as is_answered, extract(epoch from now() - completed_at)::float8 as seconds_ago

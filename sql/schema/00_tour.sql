@@ -10,9 +10,11 @@
 --                     prepare_run gives the row a clean start (NEW, queue state inbox) and its queue_key. log_queries
 --                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.
 --                     notify_pipeline_change sends it to the channel pipeline_events, notify_engines wakes the
---                     orchestrators. An insert takes no lock and waits for no other session. limit_queue refuses too
---                     many of a user who is named by claims. maas_check_quotas refuses what exceeds the quotas of a
---                     user, wherever something is added (MQ001).
+--                     orchestrators. An insert takes no lock and waits for no other session, unless it waits for the
+--                     next one of its conversation (debounce): maas_join_request joins these to one run, and
+--                     debounced_requests has each of them. limit_queue refuses too many of a user who is named by
+--                     claims. maas_check_quotas refuses what exceeds the quotas of a user, wherever something is added
+--                     (MQ001).
 --   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in
 --                     order, promote the next run of every key that became free, claim. Neither one assistant nor one
 --                     user gets more places of an orchestrator than its share. It writes a provisional summary
@@ -79,6 +81,7 @@
 --   locks, metrics          engine_metrics: one process sums up old slots
 --   locks, retention        one process purges what has expired
 --   locks, webhooks         one process claims deliveries
+--   locks, debounce         requests of a user that wait for the next one are joined one by one
 --   advisory 4711, by chance   held by a session while its orchestrator lives (engines.lock_key, engines.session)
 --   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
 --

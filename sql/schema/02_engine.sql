@@ -67,7 +67,7 @@ comment on table maas.locks is
   'Who locks a row of it holds one of the other locks; no role may, so functions of MaaS alone do';
 insert into maas.locks (subject, place)
 select subject, place
-from unnest(array['memory', 'exchanges', 'terms', 'documents', 'metrics', 'retention', 'webhooks']) subject,
+from unnest(array['memory', 'exchanges', 'terms', 'documents', 'metrics', 'retention', 'webhooks', 'debounce']) subject,
   generate_series(0, 255) place;
 
 create table maas.engine_metrics (

@@ -22,6 +22,7 @@ create table maas.pipeline_runs (
   is_remembered boolean not null default true,
   replaces uuid,
   run_at timestamptz,
+  debounce float8,
   attributes jsonb,
   source varchar(20) not null default 'sql',
   metadata jsonb,
@@ -111,6 +112,8 @@ comment on column maas.pipeline_runs.priority is
   'stay in the order in which they were inserted';
 comment on column maas.pipeline_runs.run_at is
   'It does not start before this time, and lets later runs of its user go first until then; null: at once';
+comment on column maas.pipeline_runs.debounce is
+  'Seconds that it waits for another request of its conversation, which is joined to it, before it starts; null: none';
 comment on column maas.pipeline_runs.attributes is
   'What lists of runs can be filtered by: at most 16 names with texts, numbers or booleans';
 comment on column maas.pipeline_runs.owner is
@@ -158,6 +161,8 @@ create index idx_pipeline_runs_cancel on maas.pipeline_runs (id)
 create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);
 create index idx_pipeline_runs_error_code on maas.pipeline_runs (error_code, created_at) where error_code is not null;
 create index idx_pipeline_runs_failed on maas.pipeline_runs (user_id) where failed_at is not null;
+create index idx_pipeline_runs_debounced on maas.pipeline_runs (user_id, seq)
+  where queue_state = -4 and debounce is not null;
 create index idx_pipeline_runs_deferred on maas.pipeline_runs (not_before)
   where queue_state = 0 and not_before is not null;
 create unique index idx_pipeline_runs_idempotency on maas.pipeline_runs (caller, idempotency_key)
@@ -171,6 +176,22 @@ create index idx_pipeline_runs_unfinished on maas.pipeline_runs (user_id)
   where queue_state < 2 and (kind in ('ask', 'action'));
 create index idx_pipeline_runs_user_id on maas.pipeline_runs (user_id, seq);
 create index idx_pipeline_runs_waiting on maas.pipeline_runs (queue_key, seq) where queue_state = -1;
+
+create table maas.debounced_requests (
+  id uuid primary key,
+  user_id uuid not null,
+  run_id uuid not null references maas.pipeline_runs on delete cascade,
+  caller text not null,
+  idempotency_key text,
+  digest bytea not null
+);
+comment on table maas.debounced_requests is
+  'Requests that waited for the next one of their conversation, and the run that answers them together';
+comment on column maas.debounced_requests.digest is
+  'Of what was sent (maas_request_digest), to know it again; empty once it is forgotten';
+create unique index idx_debounced_requests_key on maas.debounced_requests (caller, idempotency_key)
+  where idempotency_key is not null;
+create index idx_debounced_requests_run_id on maas.debounced_requests (run_id);
 
 create type maas.claimed_run as (
   attempt int,

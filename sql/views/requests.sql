@@ -2,7 +2,7 @@
 
 create view maas.run_requests with (security_invoker = true) as
 select r.id, r.user_id, null::text as user_name, r.user_query, r.assistant, r.conversation_id, r.mode, r.is_remembered,
-  r.metadata, r.idempotency_key, r.priority, r.run_at, r.attributes, r.status, r.final_answer,
+  r.metadata, r.idempotency_key, r.priority, r.run_at, r.debounce, r.attributes, r.status, r.final_answer,
   r.error_code, r.error_message, r.archive_status, r.memory, r.created_at, r.completed_at
 from maas.pipeline_runs r where r.kind = 'ask';
 comment on view maas.run_requests is
@@ -16,6 +16,9 @@ comment on column maas.run_requests.user_name is
 comment on column maas.run_requests.idempotency_key is
   'The same request with the same key is inserted once; keys of different users are different';
 comment on column maas.run_requests.priority is '1 high, which users of claims may not take, 0 normal, -1 low';
+comment on column maas.run_requests.debounce is
+  'Seconds, at most 60: it waits for the next request of its conversation with one, whose text is then joined to it; '
+  'both are answered together, and the insert returns the row of the first';
 comment on column maas.run_requests.status is
   'COMPLETED: final_answer is there; FAILED: error_code and error_message say why; anything else: not finished';
 

@@ -249,6 +249,11 @@ def populate(connection: Connection) -> None:
         connection.execute("select maas_record_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
         connection.execute("select maas_create_webhook(%s, 'https://hooks.example/')", (user,))
         connection.execute("select maas_create_schedule(%s, 'hello', '30 8 * * 1-5')", (user,))
+        connection.execute(
+            """insert into debounced_requests (id, user_id, run_id, caller, digest) select id, user_id, id, '', ''
+               from pipeline_runs where id = %s""",
+            (run["id"],),
+        )
         connection.execute("select maas_write_audit('export', %s, null, '{}', 'test')", (user,))
         connection.execute(
             """insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids,

@@ -20,12 +20,12 @@ from psycopg.rows import DictRow
 from maas.http.route import RESOURCES
 from maas.http.routes import all_routes
 from maas.named_queries import query_texts
-from tests.sql.attempts import ROLES
+from tests.sql.attempts import ROLES, values
 
 Connection = psycopg.Connection[DictRow]
 IDS = {"uuid", "uuid[]", "jsonb", "jsonb[]"}  # JSON may hold some
 USER, NAME, ROUTE, CLAIM, INSIDE, ROW, ALL = "user", "name", "route", "claim", "inside", "row", "all"
-VIEW, CLAIMS = "view", "claims"
+VIEW, CLAIMS, SESSION = "view", "claims", "session"
 
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_compact": (USER, "children, their words and the new record are those of p_user"),
@@ -93,6 +93,9 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_forget_words": (INSIDE, "maas_forget, maas_forget_conversation: words, runs and answers of p_user"),
     "maas_memories_from": (ROUTE, "memories of p_user where one is named; an operator's without"),
     "maas_answers_from": (ROUTE, "messages of p_user where one is named; an operator's without"),
+    "maas_join_request": (INSIDE, "log_queries: runs of the request's user"),
+    "maas_joined_run": (SESSION, "requests that the session may see"),
+    "maas_request_digest": (SESSION, "reads no row"),
     "maas_cancel_run": (ROUTE, "one run; operators may cancel any"),
     "maas_is_paused": (INSIDE, "says whether a run with these columns waits"),
     "maas_promote": (INSIDE, "maas_erase, maas_pause: runs by their queue keys, of all users"),
@@ -356,6 +359,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "run_state": (ROUTE, "run"),
     "request_of_run": (ROUTE, "run"),
     "run_states": (ROUTE, "run, or conversation: runs of its messages; images of their users"),
+    "client_joined": (USER, "row security, or a program that is there for all"),
+    "joined_run": (USER, "of the caller in $2, who sends the same body"),
     "run_of_key": (USER, "of the caller in $1, who compares the user"),
     "executed_actions": (ROUTE, "run: those that were read before; actions of their users"),
     "run_trace": (ROUTE, "run; memories of its user"),
@@ -454,6 +459,7 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
         ROUTE: {"maas_server", "maas_ops"},
         CLAIM: {"maas_worker"},
         CLAIMS: {"authenticated"},
+        SESSION: {"authenticated", "maas_app", "maas_server"},  # they run with its rights
         ALL: {"maas_server", "maas_worker", "maas_ops"},
         INSIDE: set(),
         ROW: set(),
@@ -463,6 +469,8 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
         assert set(roles) <= may[bound], f"{name} may be called by {roles}"
         assert bound not in (USER, VIEW) or "p_user" in names, f"{name} takes no user"
         assert bound != NAME or "p_name" in names, f"{name} takes no name"
+    own = [name for name, (bound, _) in FUNCTIONS.items() if bound == SESSION]
+    assert values(known, "select proname from pg_proc where proname = any(%s) and prosecdef", own) == []
     routes = {name for name, (bound, _) in FUNCTIONS.items() if bound in (ROUTE, VIEW)}
     assert {name for name, (_, roles) in found.items() if "maas_ops" in roles} <= routes | {"maas_format_call"}
 

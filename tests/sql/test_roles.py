@@ -85,6 +85,8 @@ def test_functions_are_executed_by_those_named(known: Connection, role: str) -> 
         "maas_session_user",
         "maas_add_webhook",
         "maas_remove_webhook",
+        "maas_joined_run",
+        "maas_request_digest",
     }
 
 

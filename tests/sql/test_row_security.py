@@ -57,7 +57,14 @@ def test_a_user_reaches_no_column_of_anybody_else(known: Connection) -> None:
             continue
         reached.setdefault(one["name"], set()).add(one["column"])
         assert users == {ANN}, one
-    assert set(reached) == {"pipeline_runs", "run_requests", "schedules", "webhook_endpoints", *MEMORY}
+    assert set(reached) == {
+        "debounced_requests",
+        "pipeline_runs",
+        "run_requests",
+        "schedules",
+        "webhook_endpoints",
+        *MEMORY,
+    }
     every = {one["column"] for one in columns if one["name"] == "pipeline_runs"}
     assert every - reached["pipeline_runs"] == HIDDEN
 
@@ -91,7 +98,7 @@ def test_the_client_by_sql_needs_no_more(known: Connection, role: str) -> None:
     with known.transaction(force_rollback=True), RawCursor(known, row_factory=dict_row) as cursor:
         become(known, role, ANN)
         for _ in range(2):
-            fields = (str(sent), str(ANN), "And now?", "mentor", None, None, "{}", "{}", -1, None, '{"batch": 7}')
+            fields = (str(sent), str(ANN), "And now?", "mentor", None, None, "{}", "{}", -1, None, '{"batch": 7}', None)
             cursor.execute(query_texts()["client_insert"].encode(), fields)
         row = cursor.execute(query_texts()["client_look"].encode(), (str(sent),)).fetchone()
     assert row is not None and (row["request_id"], row["status"]) == (sent, "NEW")

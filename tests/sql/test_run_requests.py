@@ -27,6 +27,7 @@ SET = [
     "idempotency_key",
     "priority",
     "run_at",
+    "debounce",
     "attributes",
 ]
 READ = [

@@ -1035,6 +1035,7 @@ export interface components {
       /** @enum {string} */
       priority?: "high" | "normal" | "low";
       run_at?: string | null;
+      debounce?: number | null;
       attributes?: {
         [key: string]: string | boolean | number;
       } | null;
