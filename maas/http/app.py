@@ -61,6 +61,7 @@ SECURITY_HEADERS = {
     "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
+SLASHED_PATHS = ("/v1/a2a/{model}",)  # clients of A2A end an address with a slash, and follow no redirect
 UNLOGGED_PATHS = ("/healthz", "/readyz")  # which are polled, by `maas up` too; unless they fail
 log = structlog.get_logger()
 
@@ -322,10 +323,11 @@ def create_app(
         *(
             # The name of a chat or a user is any text, also one with slashes.
             routing.Route(
-                path.replace("{chat}", "{chat:path}").replace("{entity}", "{entity:path}"),
+                address.replace("{chat}", "{chat:path}").replace("{entity}", "{entity:path}"),
                 Endpoint(one for one in served if one.path == path),
             )
             for path in paths
+            for address in ([path, f"{path}/"] if path in SLASHED_PATHS else [path])
         ),
         routing.Mount("/docs/static", StaticFiles(directory=swagger_ui_files())),
         *([routing.Route("/ui/{path:path}", WebInterface(settings))] if settings.page.ui else []),

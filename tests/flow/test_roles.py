@@ -188,4 +188,5 @@ def test_every_route(stack: Stack, user: UUID) -> None:
             assert reply.status_code < 500, (route.method, path, reply.text)
     headers = {"A2A-Version": "1.0", "X-MaaS-User": str(user)}
     call = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
-    assert stack.client.post("/v1/a2a/mentor", headers=headers, json=call).json()["result"]["tasks"] == []
+    for path in ("/v1/a2a/mentor", "/v1/a2a/mentor/"):
+        assert stack.client.post(path, headers=headers, json=call).json()["result"]["tasks"] == []
