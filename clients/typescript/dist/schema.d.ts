@@ -695,6 +695,7 @@ export interface components {
             /** @enum {string} */
             priority?: "high" | "normal" | "low";
             run_at?: string | null;
+            debounce?: number | null;
             attributes?: {
                 [key: string]: string | boolean | number;
             } | null;
