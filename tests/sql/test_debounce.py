@@ -72,7 +72,7 @@ def test_each_one_puts_the_start_off_and_the_first_one_bounds_it(connection: Con
 
 @pytest.mark.parametrize(
     "other",
-    [{"conversation_id": uuid4()}, {"user_id": BEN}, {"mode": "plan"}, {"priority": -1}, {"is_remembered": False}],
+    [{"conversation_id": UUID(int=7)}, {"user_id": BEN}, {"mode": "plan"}, {"priority": -1}, {"is_remembered": False}],
     ids=str,
 )
 def test_what_is_not_alike_is_a_run_of_its_own(connection: Connection, other: dict[str, Any]) -> None:
