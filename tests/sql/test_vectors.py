@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+import numpy as np
 import psycopg
 from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row, tuple_row
@@ -48,6 +49,29 @@ def test_a_search_reads_one_user(connection: Connection) -> None:
     ):
         assert "idx_embeddings_user" in found
         assert "Seq Scan" not in found
+
+
+def test_what_all_messages_share_counts_little(connection: Connection) -> None:
+    """A message that says something of its own is nearer than those that say what all say."""
+    connection.execute(
+        """with messages as (
+             insert into raw_logs (user_id, run_id, message_type, content, conversation)
+             select %s, gen_random_uuid(), 'user_query', n::text, 'c' from generate_series(1, 10) n
+             returning id, content)
+           insert into embeddings (log_id, user_id, model, embedding)
+           select id, %s, 'm', (case content when '7' then '[0.6,0.8,0]' else '[1,0,0]' end)::vector from messages""",
+        (ANN, ANN),
+    )
+    (own,) = values(connection, "select id from raw_logs where content = '7'")
+    with RawCursor(connection, row_factory=tuple_row) as cursor:
+        asked = [ANN, "m", [0.9, 0.3, 0.3], None]
+        row = cursor.execute(query_texts()["nearest"].encode(), [*asked, 200]).fetchone()
+        assert row is not None and row[0][0] == own
+        row = cursor.execute(query_texts()["cosines"].encode(), asked).fetchone()
+        assert row is not None
+        cosines = np.frombuffer(row[1], ">f4")
+        ids = [UUID(bytes=one) for one in np.frombuffer(row[0], "V16").tolist()]
+        assert ids[int(cosines.argmax())] == own
 
 
 def test_new_turns_are_found_by_their_time(connection: Connection) -> None:

@@ -123,8 +123,8 @@ def test_confidence_by_meaning() -> None:
     """Fitted to both the coverage and the score of the best messages."""
     similar = replace(asking(grandmoth=4.0), similarity=Similarity(*[np.zeros(0)] * 3))
     low, high = message(0.5, 0.5), message(0.1, 0.1)._replace(score=0.9)
-    assert confidence(similar, [low]) == pytest.approx(1 / (1 + math.exp(-(6.4 * 0.5 + 4.4 * 0.5 - 5.1))))
-    assert confidence(similar, [low, high]) == pytest.approx(1 / (1 + math.exp(-(6.4 * 0.5 + 4.4 * 0.9 - 5.1))))
+    assert confidence(similar, [low]) == pytest.approx(1 / (1 + math.exp(-(6.4 * 0.5 + 4.4 * 0.5 - 5.3))))
+    assert confidence(similar, [low, high]) == pytest.approx(1 / (1 + math.exp(-(6.4 * 0.5 + 4.4 * 0.9 - 5.3))))
 
 
 def test_any_term_but_the_asking_one_counts() -> None:
