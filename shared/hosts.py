@@ -7,13 +7,15 @@ time for all, and one that is just starting ends the search.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
 HOST_DELAY_S = 0.5  # a host that has not answered for so long is waited for beside the next one
-LAST_DELAY_S = 2.0  # and the silent ones so long after the last of the others has refused: one of those may soon lead
+LAST_DELAY_S = 2.0  # for so long silent ones are waited for when the others have refused; those are asked again meanwhile
 
 
 def hosts_of(dsn: str) -> list[str]:
@@ -36,23 +38,33 @@ async def connect_to_first(dsn: str, *, timeout: float, **options: Any) -> async
     waiting = hosts_of(dsn)
     if len(waiting) == 1:
         return await asyncpg.connect(dsn, timeout=timeout, **options)
-    asked = set[asyncio.Task[asyncpg.Connection]]()
+    asked: dict[asyncio.Task[asyncpg.Connection], str] = {}
     last_error: BaseException | None = None
+    refused: list[str] = []  # since they were asked last
+    give_up_at = math.inf
+
+    def ask(host: str) -> None:
+        asked[asyncio.ensure_future(asyncpg.connect(host, timeout=timeout, **options))] = host
+
     try:
         async with asyncio.timeout(timeout):
-            while waiting or asked:
+            while (waiting or asked) and time.monotonic() < give_up_at:
                 if waiting:
-                    asked.add(asyncio.ensure_future(asyncpg.connect(waiting.pop(0), timeout=timeout, **options)))
-                delay_s = HOST_DELAY_S if waiting else None if last_error is None else LAST_DELAY_S
-                done, asked = await asyncio.wait(asked, timeout=delay_s, return_when=asyncio.FIRST_COMPLETED)
-                if not done and not waiting:
-                    break
+                    ask(waiting.pop(0))
+                done, _ = await asyncio.wait(asked, timeout=HOST_DELAY_S, return_when=asyncio.FIRST_COMPLETED)
+                refused += [asked.pop(task) for task in done]
                 opened = [task.result() for task in done if task.exception() is None]
                 for other in opened[1:]:
                     other.terminate()
                 if opened:
                     return opened[0]
                 last_error = next((task.exception() for task in done), last_error)
+                if not waiting and last_error is not None:
+                    give_up_at = min(give_up_at, time.monotonic() + LAST_DELAY_S)
+                    if not done:  # one that follows may soon lead
+                        for host in refused:
+                            ask(host)
+                        refused = []
     finally:
         for task in asked:
             task.add_done_callback(_end)

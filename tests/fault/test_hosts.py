@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -15,6 +17,7 @@ import pytest
 from shared.db import open_database
 from shared.errors import MaasError
 from shared.hosts import HOST_DELAY_S, connect_to_first, hosts_of
+from tests.cable import Cable
 from tests.polling import poll
 from tests.stack import free_port
 
@@ -83,6 +86,19 @@ async def test_the_error_is_that_of_the_last_host(silent: str, starting: str) ->
     with pytest.raises(ConnectionRefusedError):
         await connect_to_first(f"postgresql://maas@{silent},{gone}/maas", timeout=20)
     assert time.monotonic() - began < 10, "who has refused is soon asked again"
+
+
+async def test_a_host_that_refused_may_soon_lead(database: str, silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.hosts.LAST_DELAY_S", 30)
+    port = free_port()
+    parts = urlsplit(database)
+    user, at, _ = parts.netloc.rpartition("@")
+    both = parts._replace(netloc=f"{user}{at}{silent},127.0.0.1:{port}").geturl()
+    asked = asyncio.create_task(connect_to_first(both, timeout=60))
+    await asyncio.sleep(3 * HOST_DELAY_S)
+    assert not asked.done(), "it has refused, and the silent one is waited for"
+    with closing(Cable(database, port)):
+        await (await asyncio.wait_for(asked, 20)).close()
 
 
 async def test_no_host_is_what_is_asked_for(database: str) -> None:
