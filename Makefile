@@ -48,6 +48,7 @@ check: .venv/dev model-server ## Check lint, formatting, types, the direction of
 
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json $(named)
+chaos-failover: .venv-patroni/made
 chaos-failover chaos-tasks chaos-telegram chaos-webhooks: chaos-%: .venv/dev model-server ## Take the leader away from three Postgres servers; kill processes while tasks are executed, people write in Telegram, or events are sent: [SEED=N RUNS=N USERS=N FAILOVERS=N] [TASKS=N] [CHATS=N] [EVENTS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(named)
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
@@ -82,10 +83,10 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
 	@$(compile) --extra dev --extra anthropic -c requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers -c requirements.lock pyproject.toml --output-file requirements-peers.lock
-	@set -e; for group in docs frameworks mutants; do $(compile) --group $$group --output-file requirements-$$group.lock; done
+	@set -e; for group in docs frameworks mutants patroni; do $(compile) --group $$group --output-file requirements-$$group.lock; done
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers .venv-docs .venv-frameworks .venv-mutants out build *.egg-info clients/python/build clients/python/*.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-peers .venv-docs .venv-frameworks .venv-mutants .venv-patroni out build *.egg-info clients/python/build clients/python/*.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
 	@rm -rf .import_linter_cache .hypothesis && find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
@@ -113,6 +114,12 @@ wrk:
 	@echo "Installing requirements-$*.lock into .venv-$*" && rm -rf .venv-$* && .venv/bin/python -m venv .venv-$*
 	@if .venv-$*/bin/python -m pip -qq --disable-pip-version-check --no-input install --no-compile --require-hashes -r requirements-$*.lock; \
 	then touch $@; else rm -rf .venv-$*/* && touch .venv-$*/left-out; echo "Left out: requirements-$*.lock could not be installed"; fi
+
+# Patroni runs as the user of Postgres, who may not enter the folder of root's own Python: the system's is taken where it can.
+.venv-patroni/made: .venv/made requirements-patroni.lock
+	@echo "Installing requirements-patroni.lock into .venv-patroni" && rm -rf .venv-patroni
+	@"$$(ls /usr/bin/python3 2>/dev/null || echo .venv/bin/python)" -m venv --without-pip .venv-patroni
+	@$(pip) --python .venv-patroni/bin/python install --require-hashes -r requirements-patroni.lock && touch $@
 
 # Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
 model-server: ; @tests/install.sh

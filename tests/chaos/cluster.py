@@ -1,6 +1,7 @@
 """Three Postgres servers that Patroni keeps, of the project's own programs, with etcd: one leads, two follow.
 
-Patroni and etcd are those of the system (Debian and Ubuntu: `apt-get install etcd-server patroni`).
+etcd is that of the system (Debian and Ubuntu: `apt-get install etcd-server`); Patroni has an environment of its own
+(`make .venv-patroni/made`).
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ from tests.cable import Cable
 from tests.polling import poll
 from tests.stack import ROOT, free_port
 
-PROGRAMS = {"etcd": "etcd-server", "patroni": "patroni"}  # and the packages of Debian that have them
+PATRONI = ROOT / ".venv-patroni" / "bin" / "patroni"
 NODES = ("one", "two", "three")
+RUNNING = ("running", "streaming")
 STARTING_S = 60.0
 CHANGING_S = 60.0
 POSTGRES = {"fsync": "off", "shared_buffers": "64MB", "wal_keep_size": "256MB", "unix_socket_directories": ""}
 
 
 def missing_programs() -> list[str]:
-    """The programs of the system that a cluster needs and this machine lacks."""
-    return [name for name in PROGRAMS if shutil.which(name) is None]
+    """What a cluster needs and this machine lacks, and what brings it."""
+    found = {"etcd (package etcd-server)": shutil.which("etcd"), "Patroni (make .venv-patroni/made)": PATRONI.exists()}
+    return [name for name, is_there in found.items() if not is_there]
 
 
 class Node:
@@ -54,7 +57,7 @@ class Node:
     def start(self) -> None:
         with (self._cluster.logs / f"{self.name}.log").open("ab") as output:
             self.process = subprocess.Popen(
-                ["patroni", str(self._settings)],
+                [str(PATRONI), str(self._settings)],
                 cwd=self._cluster.folder,
                 stdout=output,
                 stderr=output,
@@ -180,7 +183,7 @@ class Cluster:
             self._open.callback(node.kill)
         for node in self.nodes:
             node.start()
-        poll(self.is_whole, STARTING_S, f"three nodes of Patroni; its logs are in {self.logs}")
+        self.wait_whole(STARTING_S)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -204,15 +207,20 @@ class Cluster:
         return {
             kinds[member["role"]]: by_name[member["name"]]
             for member in reply["members"]
-            if member["role"] in kinds and member.get("state") in ("running", "streaming")
+            if member["role"] in kinds and member.get("state") in RUNNING
         }
 
-    def is_whole(self) -> bool:
-        """Whether one leads, and both others follow."""
-        found = self.roles()
-        if not {"leader", "sync", "other"} <= set(found):
-            return False
-        return all(node.state().get("state") == "running" for node in self.nodes)
+    def wait_whole(self, deadline_s: float) -> dict[str, Node]:
+        """The roles, as soon as one leads and both others follow. Raises NotWithin."""
+        found: dict[str, Node] = {}
+
+        def is_whole() -> bool:
+            found.clear()
+            found.update(self.roles())
+            return len(found) == len(NODES) and all(node.state().get("state") in RUNNING for node in self.nodes)
+
+        poll(is_whole, deadline_s, f"a leader with two standbys; the logs of Patroni are in {self.logs}")
+        return found
 
     def leader(self, but: Node | None = None) -> Node:
         """The node that takes writes, another one than `but`, as soon as there is one. Raises NotWithin."""

@@ -29,11 +29,10 @@ from bench.command import prepare_output, run_command
 from bench.report import console, machine, print_table, write_json
 from shared.errors import MaasError
 from tests.aimock import missing
-from tests.chaos.cluster import CHANGING_S, PROGRAMS, Cluster, missing_programs
+from tests.chaos.cluster import CHANGING_S, Cluster, missing_programs
 from tests.chaos.trial import Ended, Plan, Progress, Scene, Trial, open_scene, progress_bar
 from tests.chaos.verdict import Verdict
 from tests.chaos.witness import statements
-from tests.polling import poll
 
 STRUCK_S = 45.0  # about as long as a failure lasts until the cluster is whole again
 LAST_SHARE = 0.1  # of the requests of one failure: the trial does not end before the last failure has
@@ -148,7 +147,7 @@ class FailoverTrial(Trial):
     def _lose(self, loss: Loss) -> Failover:
         """Strike, wait for the next leader, and mend; returns when the cluster is whole again. Raises NotWithin."""
         cluster = self._cluster
-        found = cluster.roles()
+        found = cluster.wait_whole(2 * CHANGING_S)
         leader, standbys = found["leader"], [found["sync"], found["other"]]
         led_at: datetime | None = None
         struck_at = datetime.now(UTC)
@@ -179,7 +178,7 @@ class FailoverTrial(Trial):
             case Loss.LAG:
                 with standbys[1].behind():
                     time.sleep(SILENT_S)
-        poll(cluster.is_whole, 2 * CHANGING_S, "the cluster is whole again")
+        cluster.wait_whole(2 * CHANGING_S)
         return Failover(loss, struck_at, led_at, leader.name)
 
 
@@ -201,8 +200,7 @@ def chaos_of_failovers(
 ) -> None:
     """Take the leader away from a cluster, in every way and again and again, while requests are answered."""
     if lacking := missing_programs():
-        packages = ", ".join(f"{program} (package {PROGRAMS[program]})" for program in lacking)
-        raise MaasError("no_cluster", f"this machine has no {packages}")
+        raise MaasError("no_cluster", f"this machine has no {' and no '.join(lacking)}")
     if reason := missing():
         raise MaasError("no_model_server", f"cannot run without its model server: {reason}")
     path = prepare_output(out) if out else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,12 +36,13 @@ class Accepted:
 
 @dataclass(slots=True)
 class Load:
-    """All requests, sent by several clients; they pause while the backlog is long. `ports` are those of the servers."""
+    """All requests, sent by several clients when `may_send` lets them. `ports` are those of the servers."""
 
     batches: Sequence[Batch]
     ports: Sequence[int]
     sql_dsn: str
-    may_send: asyncio.Event
+    may_send: Callable[[], bool]
+    sent: int = 0  # requests, those that are not accepted yet, too
     accepted: list[Accepted] = field(default_factory=list)
     replies: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -55,10 +56,15 @@ class Load:
             for _ in range(sql_clients):
                 clients.create_task(self._insert_all(rows))
 
+    async def _turn(self, batch: Batch) -> None:
+        while not self.may_send():
+            await asyncio.sleep(PAUSE)
+        self.sent += len(batch.requests)
+
     async def _post_all(self, batches: Iterator[Batch], turn: int) -> None:
         async with httpx2.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
             for batch in batches:
-                await self.may_send.wait()
+                await self._turn(batch)
                 (request,) = batch.requests
                 sent_at = datetime.now(UTC)
                 for _ in range(2 if request.number % AGAIN == 0 else 1):
@@ -81,7 +87,7 @@ class Load:
     async def _insert_all(self, batches: Iterator[Batch]) -> None:
         async with _Application(self.sql_dsn) as application:
             for batch in batches:
-                await self.may_send.wait()
+                await self._turn(batch)
                 sent_at = datetime.now(UTC)
                 in_doubt = False
                 while True:

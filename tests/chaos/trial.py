@@ -117,7 +117,6 @@ class Trial:
         self._stack, self._model = scene.stack, scene.model
         self._on_progress = on_progress
         self._application = scene.application
-        self._may_send = asyncio.Event()
         self._backlog = 0
         self._load: Load
 
@@ -133,7 +132,7 @@ class Trial:
         raise NotImplementedError
 
     def allowed(self) -> int:
-        """How many requests may be accepted by now."""
+        """How many requests may be sent by now."""
         return sys.maxsize
 
     async def ask(self) -> Verdict:
@@ -209,15 +208,14 @@ class Trial:
                 state, moved = now, time.monotonic()
 
     async def _count(self) -> None:
-        """Keep the backlog within its limit."""
-        self._backlog = await self.witness.value("backlog")
         accepted = len({one.id for one in self._load.accepted})  # a repeated request is accepted twice
+        self._backlog = await self.witness.value("backlog")
         self.finished = max(self.finished, accepted - self._backlog)
         self._on_progress(self.finished)
-        if self._backlog < self.plan.backlog and accepted < self.allowed():
-            self._may_send.set()
-        else:
-            self._may_send.clear()
+
+    def _may_send(self) -> bool:
+        """Whether the backlog is within its limit. Asks no database: clients go on while it is away."""
+        return self._load.sent - self.finished < self.plan.backlog and self._load.sent < self.allowed()
 
     async def _tell(self) -> None:
         """Give the database what only the harness knows."""

@@ -14,6 +14,7 @@ import asyncpg
 
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
+from shared.hosts import connect_to_first
 
 TIMEOUT_S = 60.0
 PAUSE = 0.1
@@ -38,7 +39,7 @@ class Witness:
         end = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                connection = await asyncpg.connect(self._dsn, timeout=5)
+                connection = await connect_to_first(self._dsn, timeout=5)
                 try:
                     return list(await connection.fetch(statements()[name], *args))
                 finally:
