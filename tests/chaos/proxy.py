@@ -18,6 +18,7 @@ from tests.chaos.schedule import ModelFault
 
 RETRY_AFTER = 1
 HANG = 10.0
+_LIMITED = b'"limited"'
 _MARK = re.compile(r"run \d{6} of user \d{4}")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
@@ -47,6 +48,7 @@ class FaultProxy:
         self._open: set[asyncio.Task[None]] = set()
         self.storm: ModelFault | None = None
         self.calls = 0
+        self.limited: list[datetime] = []  # calls of the model that has a limit a minute
         self.injected: list[Injected] = []
 
     async def __aenter__(self) -> Self:
@@ -82,6 +84,8 @@ class FaultProxy:
         """One call; False when the connection is over."""
         head, body = await _read_message(reader)
         self.calls += 1
+        if _LIMITED in body:
+            self.limited.append(datetime.now(UTC))
         drawn = self._draw()
         fault = self.storm or drawn
         if fault is not None:

@@ -1,7 +1,7 @@
 -- What the run asks while it goes on.
 
--- name: backlog
-select count(*) from pipeline_runs where queue_state < 2;
+-- name: backlog  -- of the load
+select count(*) from pipeline_runs where queue_state < 2 and user_query not like 'act: %';
 
 -- name: end_connections  -- of a role, at most so many
 select count(pg_terminate_backend(pid))

@@ -9,6 +9,9 @@ create table public.chaos_model_faults (at timestamptz not null, kind text not n
 create table public.chaos_replies (way text not null, outcome text not null, times int not null);
 create table public.chaos_problems (process text not null, problem text not null);
 create table public.chaos_errors (stage text not null, event text not null, cause text not null);
+create table public.chaos_pauses (began_at timestamptz not null, ended_at timestamptz not null);
+-- Of the model that has a limit a minute.
+create table public.chaos_calls (at timestamptz not null);
 create table public.chaos_engines (
   owner int not null, pid int not null, at timestamptz not null default clock_timestamp());
 

@@ -21,6 +21,7 @@ from bench.sandbox import notes
 from maas.cli.up import prepare_database
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.aimock import EchoingAimock
+from tests.chaos.acts import LIMITS, Acts
 from tests.chaos.fleet import Fleet, create_role
 from tests.chaos.load import Load
 from tests.chaos.proxy import FaultProxy
@@ -135,6 +136,12 @@ class Trial:
         """How many requests may be sent by now."""
         return sys.maxsize
 
+    async def prepare(self) -> None:
+        """What is done before the load begins."""
+
+    async def settle(self) -> None:
+        """What is done before the rest is waited for."""
+
     async def ask(self) -> Verdict:
         """What SQL says in the end."""
         return await Verdict.ask(self.witness, "checks")
@@ -151,15 +158,17 @@ class Trial:
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         plan = self.plan
         async with self.proxy:
-            settings = self._model.settings() | {"OPENAI_BASE_URL": f"{self.proxy.url}/v1"}
+            settings = self._model.settings() | {"OPENAI_BASE_URL": f"{self.proxy.url}/v1", "MAAS_MODELS": LIMITS}
             self.fleet = Fleet(self._stack, self.witness, settings)
             self._load = Load(
                 batches(plan.seed, plan.runs, plan.users), self.fleet.ports, self._application, self._may_send
             )
             await self.fleet.start()
+            await self.prepare()
             began = time.monotonic()
             await self._beside(self._most, self.fleet.keep, *self.disturbances())
             await self._beside(self.fleet.wait_ready, self.fleet.keep)
+            await self._beside(self.settle, self.fleet.keep)
             await self._beside(self._drain, self.fleet.keep)
             seconds = time.monotonic() - began
             left = tuple(str(dict(row)) for row in await self.witness.rows("unfinished"))
@@ -239,9 +248,22 @@ class _AllAtOnce(Trial):
     def __init__(self, plan: Plan, scene: Scene, server: EmbeddedPostgres, on_progress: Progress) -> None:
         super().__init__(plan, scene, on_progress, partial(next, model_faults(plan.seed)))
         self._server = server
+        self._acts: Acts
 
     def disturbances(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return self._strike, self._storm, self._restart
+        acts = self._acts
+        return self._strike, self._storm, self._restart, acts.ask_limited, acts.rest, acts.cancel_and_retry
+
+    async def prepare(self) -> None:
+        self._acts = Acts(self.plan.seed, self.witness, self.fleet.ports)
+        await self._acts.prepare()
+
+    async def settle(self) -> None:
+        await self._acts.settle()
+
+    async def ask(self) -> Verdict:
+        await self._acts.tell(self.proxy.limited)
+        return await Verdict.ask(self.witness, "checks", "acts")
 
     async def _strike(self) -> None:
         began = time.monotonic()

@@ -32,7 +32,8 @@ with names(n, name) as (values
   select r.*, substring(r.user_query from '^run \d{6} of user \d{4}') as mark,
     lag(r.id) over w as before_id, lag(r.user_query) over w as before_query,
     lag(r.final_answer) over w as before_answer, lag(coalesce(r.archived_at, r.failed_at)) over w as before_ended_at
-  from pipeline_runs r window w as (partition by r.user_id order by r.seq)
+  from pipeline_runs r where r.user_query not like 'act: %'  -- tests/chaos/acts.sql
+  window w as (partition by r.user_id order by r.seq)
 ), logs as materialized (
   select g.run_id, count(*) filter (where g.message_type = 'user_query') as queries,
     count(*) filter (where g.message_type = 'assistant_response') as answers, array_agg(g.id order by g.id) as ids,

@@ -12,6 +12,7 @@ const marks = (text) => [...new Set(text.match(MARK) ?? ["nobody"])].join(" and 
 const REPLIES = {
   analyzer: () => JSON.stringify(ANALYSIS),
   assembler: (text) => within(text, "memory").slice(0, 3000) || "(nothing)",
+  limited: (text) => `The answer to ${marks(text)}.`,
   responder: (text) => `The answer to ${marks(text)}.`,
   archivist: (text) => JSON.stringify({
     time_bucket_start: "2025-01-01", time_bucket_end: "2025-01-01", tags: ["Chaos"],
