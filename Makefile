@@ -99,7 +99,7 @@ clean: ## Remove what make created; your data (.maas) and settings (.env) stay
 .venv/runtime .venv/dev: .venv/%: .venv/made requirements.lock requirements-dev.lock pyproject.toml
 	@touch .venv/unfinished
 	@echo "Installing requirements$(if $(filter dev,$*),-dev).lock into .venv, once; this takes one to five minutes"
-	@$(pip) install --require-hashes -r requirements$(if $(filter dev,$*),-dev).lock
+	@$(pip) install --no-compile --require-hashes -r requirements$(if $(filter dev,$*),-dev).lock
 	@$(pip) install --no-deps --no-build-isolation -e . && rm .venv/unfinished && touch .venv/runtime $@
 
 .venv/anthropic: .venv/runtime ; @echo "Installing the SDK of Anthropic into .venv" && $(call extra,anthropic|docstring-parser) && touch $@

@@ -144,11 +144,11 @@ async def test_many_users_at_once(
 @pytest.mark.skipif(not EVERYTHING.exists(), reason="needs Node; make test installs the server")
 async def test_many_users_of_a_server_with_sessions(connection: Database, database: str) -> None:
     """The reference server keeps a session for each connection; it is started anew in between."""
-    users = [uuid4() for _ in range(USERS)]
+    users = [uuid4() for _ in range(USERS // 4)]
     port = free_port()
     process = everything(port)
     try:
-        async with opened(database, connection, port, max_connections=120, list_headers={}) as box:
+        async with opened(database, connection, port, max_connections=USERS // 8, list_headers={}) as box:
             box.connect(*users)
 
             async def use(user: UUID) -> None:
@@ -160,7 +160,7 @@ async def test_many_users_of_a_server_with_sessions(connection: Database, databa
             process.kill()
             process.wait()
             process = everything(port)
-            await asyncio.gather(*map(use, users[:50]))
+            await asyncio.gather(*map(use, users[: USERS // 8]))
     finally:
         process.kill()
         process.wait()
