@@ -41,7 +41,7 @@ def chaos(
     if reason := missing():
         raise MaasError("no_model_server", f"cannot run without its model server: {reason}")
     path = prepare_output(out) if out else None
-    plan = Plan(runs, users, secrets.randbelow(1_000_000) if seed is None else seed, restarts)
+    plan = Plan(runs, users, secrets.randbelow(1_000_000) if seed is None else seed, restarts, has_acts=True)
     console.print(f"seed {plan.seed}: {runs} requests of {users} users")
     with _folder(keep) as folder, progress_bar(runs) as show:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,7 +32,7 @@ TIMEOUT_S = 5.0
 
 @dataclass(slots=True)
 class Acts:
-    """Each act goes on until it is cancelled; `settle` ends what they have begun."""
+    """The acts of a trial; `settle` ends what they have begun."""
 
     seed: int
     witness: Witness
@@ -45,6 +45,10 @@ class Acts:
         await self.witness.rows("act_assistants")
         for _ in range(SCHEDULES):
             await self.witness.rows("act_schedule", self._user())
+
+    def all(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        """Each goes on until it is cancelled."""
+        return self.ask_limited, self.rest, self.cancel_and_retry
 
     async def ask_limited(self) -> None:
         """Ask an assistant whose model has a limit a minute, of several users at once."""

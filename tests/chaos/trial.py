@@ -39,12 +39,16 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How large a run is. Twice as many requests as users, and at least 40, are unfinished at one time."""
+    """How large a run is. Twice as many requests as users, and at least 40, are unfinished at one time.
+
+    `has_acts`: schedules, limits, pauses and bulk changes go on beside the load, which takes minutes more.
+    """
 
     runs: int
     users: int
     seed: int
     restarts: int = 3
+    has_acts: bool = False
 
     @property
     def backlog(self) -> int:
@@ -248,20 +252,24 @@ class _AllAtOnce(Trial):
     def __init__(self, plan: Plan, scene: Scene, server: EmbeddedPostgres, on_progress: Progress) -> None:
         super().__init__(plan, scene, on_progress, partial(next, model_faults(plan.seed)))
         self._server = server
-        self._acts: Acts
+        self._acts: Acts | None = None
 
     def disturbances(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        acts = self._acts
-        return self._strike, self._storm, self._restart, acts.ask_limited, acts.rest, acts.cancel_and_retry
+        acts = () if self._acts is None else self._acts.all()
+        return self._strike, self._storm, self._restart, *acts
 
     async def prepare(self) -> None:
-        self._acts = Acts(self.plan.seed, self.witness, self.fleet.ports)
-        await self._acts.prepare()
+        if self.plan.has_acts:
+            self._acts = Acts(self.plan.seed, self.witness, self.fleet.ports)
+            await self._acts.prepare()
 
     async def settle(self) -> None:
-        await self._acts.settle()
+        if self._acts is not None:
+            await self._acts.settle()
 
     async def ask(self) -> Verdict:
+        if self._acts is None:
+            return await super().ask()
         await self._acts.tell(self.proxy.limited)
         return await Verdict.ask(self.witness, "checks", "acts")
 
