@@ -496,8 +496,22 @@ def test_metadata_replace_what_is_no_object(stack: Stack, sdk: SDK, name: str, c
 
 
 def test_what_is_not_served_says_so(sdk: SDK) -> None:
-    status, detail = refusal(sdk.send("POST", "/v1/exports/", json={"schema": "x"}))
-    assert status == 404 and "mem0.md" in detail
+    project = "/api/v1/orgs/organizations/maas/projects/maas"
+    missing = (
+        ("GET", f"{project}/", "projects are not served"),
+        ("PATCH", f"{project}/", "projects are not served"),
+        ("DELETE", f"{project}/members/", "projects are not served"),
+        ("POST", "/v1/feedback/", "/v1/facts/{id}/decide"),
+        ("POST", "/api/v1/webhooks/projects/maas/", "POST /v1/webhooks"),
+        ("POST", "/v1/exports/", "/v1/users/{id}/export"),
+        ("POST", "/v1/exports/get/", "/v1/users/{id}/export"),
+        ("GET", "/v1/summary/", "does not serve this part"),
+    )
+    for method, path, hint in missing:
+        status, detail = refusal(sdk.send(method, path))
+        assert status == 404 and hint in detail and "mem0.md" in detail, path
+    status, detail = refusal(sdk.send("POST", "/v1/memories/", json={"messages": []}))
+    assert status == 405 and "mem0.md" in detail, "of the SDK before 2.0"
     for method in ("GET", "PUT", "DELETE"):
         status, detail = refusal(sdk.send(method, "/v1/memories/nothing/", json={"text": "x"}))
         assert status == 400 and "an id is a UUID" in detail, "a ValidationError of the SDK"

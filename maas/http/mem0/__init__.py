@@ -14,6 +14,27 @@ from maas.http.auth import MEM0_PATH
 from maas.http.schemas import Schema
 
 UNSUPPORTED_HINT = "MaaS does not serve this part of mem0's API; docs/mem0.md lists what it does"
+OTHER_VERSION_HINT = "docs/mem0.md names the versions of mem0's SDKs that MaaS serves"
+UNSUPPORTED = (  # by a part of the path; the first one that is there
+    (
+        "/webhooks/",
+        "webhooks of mem0 are not served: POST /v1/webhooks adds one, see docs/webhooks.md",
+    ),
+    (
+        "/organizations/",
+        "projects are not served: every user has one memory, and members are keys (maas keys create); custom "
+        "instructions and categories have no effect",
+    ),
+    (
+        "/feedback/",
+        "feedback is not served: update() corrects a memory, delete() forgets it, and POST /v1/facts/{id}/decide says "
+        "that a fact is wrong",
+    ),
+    (
+        "/exports/",
+        "exports of mem0 are not served: GET /v1/users/{id}/export has all data of a user",
+    ),
+)
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
 
@@ -37,7 +58,17 @@ def _translate(request: Request, response: JSONResponse) -> JSONResponse:
         return response
     error: dict[str, Any] = json.loads(bytes(response.body))["error"]
     has_route = "route" in request.scope
-    detail = error["message"] if has_route or response.status_code != 404 else UNSUPPORTED_HINT
+    detail = error["message"]
+    if response.status_code == 404 and not has_route:
+        detail = _unsupported(request.url.path)
+    elif response.status_code == 405:
+        detail += f"; {OTHER_VERSION_HINT}"
     status = 400 if response.status_code == 422 else response.status_code
     headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
     return JSONResponse(Mem0Error(detail=detail, code=error["code"]).model_dump(), status, headers=headers)
+
+
+def _unsupported(path: str) -> str:
+    """What to do instead of a part of mem0's API that is not served."""
+    hint = next((text for part, text in UNSUPPORTED if part in path), None)
+    return UNSUPPORTED_HINT if hint is None else f"{hint}; docs/mem0.md lists what is served"
