@@ -134,6 +134,12 @@ COMMANDS = (
         "Try failed runs again, by their ids or all that match the options; they are counted first.",
     ),
     Entry(
+        "again",
+        "maas.cli.run_control:again",
+        "Operate",
+        "Send the request of a finished run once more, as a new run, and print its id.",
+    ),
+    Entry(
         "pause",
         "maas.cli.run_control:pause",
         "Operate",

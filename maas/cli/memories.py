@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from datetime import datetime, tzinfo
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -11,6 +11,7 @@ import typer
 from maas.memory.dates import local
 from maas.memory.embeddings import open_query_embedder
 from maas.memory.erase import erase_user, forget_memory, forget_origin
+from maas.memory.filters import MAX_HITS, Filters, fitting_memories, parse_filters
 from maas.memory.origins import mark_of
 from maas.memory.query import MAX_SEQ, Scope, SearchFilter
 from maas.memory.search import Hit, search
@@ -20,10 +21,8 @@ from maas.terminal.invocation import DATE_FORMATS, LOCAL_USER, User, composition
 from maas.terminal.output import Table, progress_bar, show
 from shared.db import Database
 from shared.errors import MaasError
+from shared.json import parse_json
 from shared.text import one_line, shorten
-
-if TYPE_CHECKING:
-    pass
 
 MAX_MESSAGE_CHARS = 300
 MAX_ANSWER_CHARS = 100
@@ -47,6 +46,10 @@ def search_memory(
         list[str] | None, typer.Option(help="only messages whose summary has this tag; may be repeated")
     ] = None,
     scope: Annotated[Scope | None, typer.Option(help="prefer an age: up to 3 days, up to 14 days, or older")] = None,
+    fitting: Annotated[
+        str | None,
+        typer.Option("--filters", metavar="JSON", help='only messages that fit: \'{"metadata": {"topic": "travel"}}\''),
+    ] = None,
 ) -> None:
     """Print a table of the best messages, the best first. Raises MaasError."""
     user_id = read_uuid(user, "--user")
@@ -55,8 +58,13 @@ def search_memory(
         zone = settings.engine.zone
         moments = (in_zone(zone, as_of), in_zone(zone, since), in_zone(zone, until))
         filters = SearchFilter(MAX_SEQ, *moments, tags=tag, scope=scope, zone=zone)
+        chosen = _read_filters(fitting, zone)
+        count = MAX_HITS if chosen.conditions else limit
         async with open_query_embedder(db, open_embedder(settings), settings.embeddings.embedding_timeout) as questions:
-            hits = await search(db, user_id, question, limit=limit, filters=filters, query_embedder=questions)
+            hits = await search(db, user_id, question, limit=count, filters=filters, query_embedder=questions)
+        if chosen.conditions:
+            known = await fitting_memories(db, user_id, [hit.id for hit in hits], chosen)
+            hits = [hit for hit in hits if hit.id in known][:limit]
         return [(local(hit.occurred_at, zone), hit) for hit in hits]
 
     hits = with_database(find, command="search", user_id=user_id)
@@ -71,6 +79,28 @@ def search_memory(
         speaker = ", ".join(part for part in (hit.speaker, mark_of(hit.origins)) if part)
         table.add_row(f"{hit.score:.2f}", f"{at:%Y-%m-%d}", speaker, text)
     show(table)
+
+
+def _read_filters(text: str | None, zone: tzinfo) -> Filters:
+    """Filters as an option holds them; a time without an offset is of `zone`. Raises MaasError('bad_parameter')."""
+    if text is None:
+        return Filters()
+
+    def read_time(moment: str) -> datetime:
+        at = datetime.fromisoformat(moment)
+        return at if at.tzinfo else at.replace(tzinfo=zone)
+
+    try:
+        value = parse_json(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        example = '{"metadata": {"topic": "travel"}}'
+        raise MaasError("bad_parameter", f"--filters: must be a JSON object such as {example}")
+    chosen = parse_filters(value, read_time)
+    if chosen.user is not None:
+        raise MaasError("bad_parameter", "--filters: the user is named by --user")
+    return chosen
 
 
 def forget(

@@ -1,4 +1,4 @@
-"""`maas cancel`, `maas retry`, `maas pause` and `maas resume`: what operators do to many runs at once."""
+"""`maas cancel`, `maas retry`, `maas again`, `maas pause` and `maas resume`: what operators do to runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, cast, get_args
+from uuid import UUID
 
 import typer
 
 from maas import queries
 from maas.engine.states import RunKind, Status
 from maas.runs import pauses
+from maas.runs.again import same_request
 from maas.runs.bulk import BulkResult, Change, change_runs
 from maas.runs.lists import RunFilter
-from maas.runs.submit import Attribute, cancel_run, retry_run
+from maas.runs.submit import Attribute, Submitter, cancel_run, retry_run
 from maas.settings import Settings
-from maas.terminal.invocation import ACTOR, DATE_FORMATS, in_zone, note_all, read_uuid, with_database
-from maas.terminal.output import Table, note, show
+from maas.terminal.invocation import ACTOR, DATE_FORMATS, in_zone, note_all, note_user, read_uuid, with_database
+from maas.terminal.output import Table, note, show, write
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -68,6 +70,18 @@ def retry(
     """Try these runs again, or all failed ones that match, once they are counted. Raises MaasError."""
     only = _filter(user, kind, assistant, since, until, attribute, error_code=error_code)
     _change("retry", runs or [], only, yes)
+
+
+def again(run: Annotated[str, typer.Argument(help="id of a finished run")]) -> None:
+    """Send the request of a run once more, and print the id of the new run. Raises MaasError."""
+    run_id = read_uuid(run, "run")
+
+    async def submit(db: Database, _: Settings) -> UUID:
+        submission = await same_request(db, run_id, ACTOR, None)
+        await note_user(db, "again", submission.user_id)
+        return await Submitter(db).submit(replace(submission, source="cli"))
+
+    write(str(with_database(submit)))
 
 
 def pause(

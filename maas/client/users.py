@@ -17,7 +17,17 @@ MAX_CACHED_USERS = 10_000
 UserId: TypeAlias = str | UUID
 Filters: TypeAlias = Mapping[str, Any]
 _OWN_FILTERS = ("user_id", "tags", "created_at")
-_SERVER_FILTERS = ("metadata", "OR", "NOT", "updated_at", "categories", "keywords")
+_SERVER_FILTERS = (
+    "metadata",
+    "agent_id",
+    "app_id",
+    "run_id",
+    "OR",
+    "NOT",
+    "updated_at",
+    "categories",
+    "keywords",
+)
 
 
 @dataclass(slots=True)

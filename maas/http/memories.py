@@ -45,11 +45,11 @@ from maas.http.schemas import (
     json_response,
 )
 from maas.http.state import AppState, app_state
-from maas.memory.client_memories import ClientMemory, read_client_memories
+from maas.memory.client_memories import ClientMemory
 from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
 from maas.memory.facts import Fact, search_facts
-from maas.memory.filters import MAX_HITS, Filters, parse_filters
+from maas.memory.filters import MAX_HITS, Filters, fitting_memories, parse_filters
 from maas.memory.known_context import build_known_context
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage
@@ -89,8 +89,7 @@ async def _choose(state: AppState, body: SearchQuery, within: SearchFilter, chos
     """Return facts and the user's messages that fit, best first, each message with its metadata."""
     evidence = await gather_evidence(state.reads, body.user_id, body.query, within, state.query_embedder)
     hits = await search(state.reads, body.user_id, body.query, limit=MAX_HITS, filters=within, evidence=evidence)
-    known = await read_client_memories(state.reads, body.user_id, [hit.id for hit in hits])
-    fitting = {one.asked: one.memory for one in known if chosen.fits(one.memory)}
+    fitting = await fitting_memories(state.reads, body.user_id, [hit.id for hit in hits], chosen)
     facts = await search_facts(state.reads, body.user_id, body.query, within) if body.facts else []
     results = [_from_fact(fact) for fact in facts if chosen.fits(_as_client_memory(fact))]
     for hit in hits:

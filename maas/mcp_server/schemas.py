@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from maas.client.results import FactState, Verdict
+from shared.text import one_line
 
 MAX_WAIT_S = 300.0
 DEFAULT_WAIT_S = 50.0  # many clients give up after 60
@@ -43,9 +44,7 @@ class AskInput(ToolInput):
     query: Text = Field(description="The user's question or message, in full")
     assistant: str = Field("mentor", min_length=1, max_length=50, description="The assistant that answers")
     conversation_id: UUID | None = Field(None, description="Conversation to continue; an unused UUID starts a new one")
-    wait: WaitSeconds = Field(
-        DEFAULT_WAIT_S, description="Seconds to wait for the answer; after that, call get_run for it"
-    )
+    wait: WaitSeconds = Field(DEFAULT_WAIT_S, description="Seconds to wait for the answer; then call get_run for it")
 
 
 class GetRunInput(ToolInput):
@@ -56,6 +55,7 @@ class GetRunInput(ToolInput):
 class AddMemoryInput(ToolInput):
     memory: Text = Field(description="One statement in the user's words that can be understood on its own")
     at: AwareDatetime | None = Field(None, description="When it was said; default: now")
+    metadata: dict[str, Any] | None = Field(None, description="What searches can filter by, such as {topic: travel}")
 
 
 class SearchMemoriesInput(ToolInput):
@@ -63,6 +63,11 @@ class SearchMemoriesInput(ToolInput):
     limit: int = Field(10, ge=1, le=50, description="Maximum number of results")
     since: AwareDatetime | None = Field(None, description="Only what was said at or after this time")
     until: AwareDatetime | None = Field(None, description="Only what was said before this time")
+    filters: dict[str, Any] | None = Field(
+        None,
+        description="Only what fits, as {metadata: {topic: travel}}: AND, OR, NOT over metadata, created_at, "
+        "updated_at, categories, keywords; each a value or eq, ne, in, gt, gte, lt, lte, contains",
+    )
 
 
 class GetContextInput(ToolInput):
@@ -81,9 +86,7 @@ class GetMemorySourcesInput(ToolInput):
 
 class DeleteMemoryInput(ToolInput):
     memory_id: UUID = Field(description="The id of a memory from a search or a list")
-    doubtful: bool = Field(
-        False, description="Also delete the answers that had it as evidence and may repeat it; can be done later"
-    )
+    doubtful: bool = Field(False, description="Also delete the answers that had it as evidence and may repeat it")
 
 
 class ListFactsInput(ToolInput):
@@ -205,7 +208,7 @@ class MemoriesOutput(ToolOutput):
         if not self.results:
             return "No memories found."
         lines = [
-            f"- {one.occurred_at[:10]} {one.speaker or one.kind}{_from(one.origins)}: {_one_line(one.memory)} "
+            f"- {one.occurred_at[:10]} {one.speaker or one.kind}{_from(one.origins)}: {one_line(one.memory)} "
             f"(memory {one.id})"
             for one in self.results
         ]
@@ -241,7 +244,7 @@ class SourcesOutput(ToolOutput):
 
     def text(self) -> str:
         return "\n".join(
-            f"- {one.occurred_at[:10]} {one.speaker or one.role}{_from(one.origins)}: {_one_line(one.content)}"
+            f"- {one.occurred_at[:10]} {one.speaker or one.role}{_from(one.origins)}: {one_line(one.content)}"
             for one in self.results
         )
 
@@ -291,9 +294,9 @@ class FactsOutput(ToolOutput):
 def fact_line(one: FactItem) -> str:
     """A fact as models read it."""
     state = "" if one.state == "true" else f", {one.state}" + (f" since {one.since}" if one.since else "")
-    about = "" if one.about == "user" else f" (about {_one_line(one.about)})"
+    about = "" if one.about == "user" else f" (about {one_line(one.about)})"
     return (
-        f"- {one.last_said_at[:10]}{state} {_one_line(one.said_by)}{_from(one.origins)}: {_one_line(one.fact)}{about} "
+        f"- {one.last_said_at[:10]}{state} {one_line(one.said_by)}{_from(one.origins)}: {one_line(one.fact)}{about} "
         f"(fact {one.id})"
     )
 
@@ -342,9 +345,5 @@ def _simplify(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from(origins: Sequence[MemoryOrigin]) -> str:
-    named = [f"{one.kind} {_one_line(one.name)}" for one in origins if one.kind != "import"]
+    named = [f"{one.kind} {one_line(one.name)}" for one in origins if one.kind != "import"]
     return f" (from {', '.join(named)})" if named else ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -91,7 +91,7 @@ async def get_run(context: McpContext, args: GetRunInput, user: str, report: Rep
 
 
 async def add_memory(context: McpContext, args: AddMemoryInput, user: str, _: ReportProgress | None) -> AddMemoryOutput:
-    added = await context.client.add(args.memory, user_id=user, at=args.at)
+    added = await context.client.add(args.memory, user_id=user, at=args.at, metadata=args.metadata)
     return AddMemoryOutput(memory_id=UUID(added["results"][0]["id"]), request_id=UUID(added["request_ids"][0]))
 
 
@@ -99,7 +99,7 @@ async def search_memories(
     context: McpContext, args: SearchMemoriesInput, user: str, _: ReportProgress | None
 ) -> MemoriesOutput:
     memories = await context.client.search(
-        args.query, user_id=user, limit=args.limit, since=args.since, until=args.until
+        args.query, user_id=user, limit=args.limit, since=args.since, until=args.until, filters=args.filters
     )
     return MemoriesOutput(results=[_memory_item({**one["metadata"], **one}) for one in memories["results"]])
 

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from maas.memory.client_memories import ENTITIES, ClientMemory
+from maas.memory.client_memories import ENTITIES, ClientMemory, read_client_memories
+from shared.db import Database
 from shared.errors import MaasError
 
 TIMES = ("created_at", "updated_at", "timestamp")
@@ -49,6 +51,14 @@ def parse_filters(value: Mapping[str, Any] | None, read_time: Callable[[str], da
     parser = _Parser(read_time)
     condition = parser.parse(value, 1, names_user=True)
     return Filters(parser.user, (condition,), parser.reads_words)
+
+
+async def fitting_memories(
+    db: Database, user_id: UUID, ids: Sequence[UUID], filters: Filters
+) -> dict[UUID, ClientMemory]:
+    """Those of these messages of a user that fit, by the ids that were given."""
+    known = await read_client_memories(db, user_id, ids)
+    return {one.asked: one.memory for one in known if filters.fits(one.memory)}
 
 
 @dataclass(slots=True)

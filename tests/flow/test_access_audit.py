@@ -215,13 +215,13 @@ def test_runs_of_others_are_seen_and_those_of_this_machine_are_not(stack: Stack,
     user = new_user(stack)
     run = make(stack, "run", user, root)
     stack.wait_archived(run)
-    for name in ("trace", "replay"):
+    for name in ("trace", "replay", "again"):
         done = maas(stack, name, str(run))
         assert done.returncode == 0, done.stderr
     rows = stack.rows(
         "select details->>'command' as command from v_audit where actor = 'cli' and user_id = %s order by at", user
     )
-    assert [row["command"] for row in rows] == ["maas trace", "maas replay"]
+    assert [row["command"] for row in rows] == ["maas trace", "maas replay", "maas again"]
     assert maas(stack, "search", "tea").returncode == 0
     assert stack.rows("select from v_audit where user_id = %s", LOCAL_USER) == []
     assert maas(stack, "runs").returncode == maas(stack, "users", "list").returncode == 0

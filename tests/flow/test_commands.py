@@ -101,10 +101,25 @@ def test_search_runs_and_trace(stack: Stack, user: UUID, history: Path) -> None:
     for bound in (("--to", "2000-01-01"), ("--as-of", "2000-01-01"), ("--from", "2999-12-31"), ("--tag", "none")):
         assert "nothing found" in maas(stack, "search", "greyhound", *bound, "--user", str(user)).stdout
     assert "greyhound" in maas(stack, "search", "greyhound", "--scope", "cold", "--user", str(user)).stdout
+    for city in ("Bergen", "Porto"):
+        body = {"user_id": str(user), "memory": f"The kennel is in {city}.", "metadata": {"city": city}}
+        assert stack.client.post("/v1/memories", json=body).status_code == 202
+    fitting = ("--filters", '{"NOT": {"metadata": {"city": "Porto"}}, "keywords": {"icontains": "KENNEL"}}')
+    found = maas(stack, "search", "Where is the kennel?", *fitting, "--user", str(user))
+    assert "Bergen" in found.stdout and "Porto" not in found.stdout and "greyhound" not in found.stdout
+    for wrong in ("[]", "{", '{"city": "Porto"}', '{"user_id": "ann"}', '{"created_at": {"gte": "soon"}}'):
+        refused = maas(stack, "search", "kennel", "--filters", wrong, "--user", str(user))
+        assert refused.returncode == 1 and "filters" in refused.stderr, wrong
     run_id = stack.ask(user, "Which dog did I adopt?")
     stack.wait_archived(run_id)
     assert str(run_id) in maas(stack, "runs", "--user", str(user)).stdout
     page = maas(stack, "trace", str(run_id)).stdout
+    repeated = UUID(maas(stack, "again", str(run_id)).stdout.strip())
+    assert repeated != run_id
+    stack.wait_archived(repeated)
+    (row,) = stack.rows("select user_id, user_query, source, status from pipeline_runs where id = %s", repeated)
+    assert row == {"user_id": user, "user_query": "Which dog did I adopt?", "source": "cli", "status": "COMPLETED"}
+    assert "there is no run" in maas(stack, "again", str(user)).stderr
     for word in ("analyzer", "ARCHIVED", "extractive:builtin", "FinalResponder v1", "Comet"):
         assert word in page
     trace = json.loads(maas(stack, "trace", str(run_id), "--json").stdout)

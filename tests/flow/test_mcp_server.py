@@ -158,6 +158,17 @@ async def test_what_one_session_remembers_another_finds(stack: Stack, name: str)
         assert "Берген" not in str(await call(client, "search_memories", query="Где лодка?"))
 
 
+async def test_memories_are_filtered_by_their_metadata(stack: Stack, name: str) -> None:
+    async with connected(url_of(stack), **{"x-maas-user": name}) as client:
+        for topic in ("tea", "coffee"):
+            await call(client, "add_memory", memory=f"In the village I drank {topic}.", metadata={"topic": topic})
+        chosen = {"NOT": {"metadata": {"topic": "tea"}}}
+        (found,) = (await call(client, "search_memories", query="the village", filters=chosen))["results"]
+        assert "coffee" in found["memory"]
+        wrong = {"metadata": {"topic": {"near": "tea"}}}
+        assert "filters" in await refused(client, "search_memories", query="the village", filters=wrong)
+
+
 async def test_users_do_not_see_each_other(stack: Stack, name: str) -> None:
     async with connected(url_of(stack)) as client:
         kept = await call(client, "add_memory", user_id=name, memory="The safe opens with 4711.")

@@ -92,7 +92,9 @@ def test_filters_of_mem0_are_applied_or_refused() -> None:
     applied = [{"NOT": {"metadata": {"topic": "tea"}}}, {"metadata": {"price": {"gte": 3}}}]
     assert server_filters(both) == {"AND": applied}
     assert server_filters(filters) is None and flatten_filters(both) == {"user_id": "ann"}
-    refusals: list[dict[str, Any]] = [{"agent_id": "a"}, {"category": "x"}]
+    of_agent = {"user_id": "ann", "agent_id": "cook", "run_id": {"in": ["s1", "s2"]}}
+    assert server_filters(of_agent) == {"AND": [{"agent_id": "cook"}, {"run_id": {"in": ["s1", "s2"]}}]}
+    refusals: list[dict[str, Any]] = [{"agent": "a"}, {"category": "x"}]
     for refused in refusals:
         with pytest.raises(InvalidRequest, match="user_id, tags, created_at"):
             flatten_filters(refused)
