@@ -44,6 +44,8 @@ def add(
     *,
     user_id: UserId | None = None,
     run_id: str | None = None,
+    agent_id: str | None = None,
+    app_id: str | None = None,
     conversation: str | None = None,
     at: datetime | int | str | None = None,
     timestamp: datetime | int | str | None = None,
@@ -55,14 +57,17 @@ def add(
     """Store a statement or messages {role, content, name?, at?, external_id?} without asking for an answer.
 
     Searches find them at once. Summaries of them are written in the background, whatever `infer` says; with `wait` they
-    are there on return. `run_id` of mem0 is the `conversation`. `at`, or `timestamp`: when it was said, default now.
+    are there on return. `run_id` of mem0 is the `conversation`, too. Searches filter by it, by `agent_id`, `app_id` and
+    `metadata`. `at`, or `timestamp`: when it was said, default now.
     """
     user = yield from users.get_or_create(required_user(user_id, filters))
     normalized = normalize(messages, at or timestamp)
+    entities = {"agent_id": agent_id, "app_id": app_id, "run_id": run_id}
     conversation, result = conversation or run_id or _today(), AddResult(results=[], request_ids=[])
     for batch in batches(normalized):
         body: dict[str, Any] = {"user_id": str(user), "conversation": conversation, "turns": batch}
         body |= {"metadata": dict(metadata)} if metadata else {}
+        body |= {name: value for name, value in entities.items() if value is not None}
         reply = (yield ApiCall(method="POST", path="/v1/memories", body=body)).json
         result["request_ids"].append(reply["request_id"])
         for message, log_id in zip(batch, reply["raw_log_ids"], strict=True):

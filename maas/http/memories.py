@@ -138,7 +138,7 @@ async def post_memories(request: Request) -> Response:
         | {
             "at": message.at or body.at,
             "conversation": body.conversation,
-            "client": None if body.metadata is None else {"metadata": body.metadata},
+            "client": body.client,
         }
         for message in messages
     ]

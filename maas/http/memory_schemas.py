@@ -28,6 +28,7 @@ from maas.http.schemas import (
     Timestamp,
     only_field,
 )
+from maas.memory.client_memories import ENTITIES
 from maas.memory.search import role_of
 
 
@@ -94,6 +95,15 @@ class NewMemories(RequestBody):
     metadata: MemoryMetadata | None = Field(
         None, description=f"Of all messages, to filter by; at most {MAX_METADATA_BYTES} bytes of JSON."
     )
+    agent_id: Name | None = Field(None, description="The agent that it was said to, to filter by.")
+    app_id: Name | None = Field(None, description="The application, to filter by.")
+    run_id: Name | None = Field(None, description="The session, to filter by.")
+
+    @property
+    def client(self) -> dict[str, Any] | None:
+        """What is kept beside each message, for filters."""
+        kept = {name: value for name in (*ENTITIES, "metadata") if (value := getattr(self, name)) is not None}
+        return kept or None
 
     @model_validator(mode="after")
     def _has_either_memory_or_turns(self) -> Self:

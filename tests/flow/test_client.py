@@ -353,6 +353,7 @@ def test_memories_are_filtered_by_their_metadata(maas: MaaS, stack: Stack, user:
         said = f"I paid {price} euros for {topic} in the village."
         maas.add(said, user_id=user, metadata={"topic": topic, "price": price, "tags": ["shop"]})
     maas.add("In the village I paid nothing for the tea.", user_id=user)
+    maas.add("I paid 9 euros for bread in the village.", user_id=user, agent_id="baker", app_id="till", run_id="may")
 
     def found(filters: dict[str, Any]) -> set[str]:
         results = maas.search("What did I pay in the village?", user_id=user, filters=filters)["results"]
@@ -364,6 +365,8 @@ def test_memories_are_filtered_by_their_metadata(maas: MaaS, stack: Stack, user:
     assert found({"OR": [{"metadata": {"price": 3}}, {"metadata": {"topic": "coffee"}}]}) == {"3", "5"}
     assert found({"metadata": {"tags": {"contains": "shop"}, "topic": {"ne": "tea"}}}) == {"5"}
     assert found({"metadata": {"price": "3"}}) == set()
+    assert found({"agent_id": "baker"}) == found({"app_id": {"in": ["till"]}}) == found({"run_id": "may"}) == {"9"}
+    assert found({"AND": [{"agent_id": "*"}, {"NOT": {"app_id": "till"}}]}) == set()
     body = {"user_id": str(user), "query": "village", "filters": {"metadata": {"topic": "coffee"}}}
     (result,) = stack.client.post("/v1/memories/search", json=body).json()["results"]
     assert result["metadata"] == {"topic": "coffee", "price": 5, "tags": ["shop"]}
