@@ -2950,6 +2950,22 @@ class StuckByReasonRow(TypedDict):
 
 stuck_by_reason: Query[StuckByReasonRow]
 
+class LimitsReachedRow(TypedDict):
+    name: str
+    seconds: float | Any
+    cause: str | Any
+
+limits_reached: Query[LimitsReachedRow]
+
+class SchedulesNowRow(TypedDict):
+    active: int | Any
+    paused: int | Any
+    overdue: int | Any
+    failing: int | Any
+    error: str | Any
+
+schedules_now: Query[SchedulesNowRow]
+
 class LoginRow(TypedDict):
     quote_ident: str | Any
 

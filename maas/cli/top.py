@@ -101,14 +101,16 @@ class QueueSnapshot:
     users: Sequence[queries.LongestQueuesRow]
     stuck: Sequence[queries.StuckByReasonRow]
     pauses: Sequence[queries.PausesRow]
+    limits: Sequence[queries.LimitsReachedRow]
+    schedules: queries.SchedulesNowRow
     of_plugins: Sequence[RenderableType]
 
     @classmethod
     async def read(cls, db: Database) -> QueueSnapshot:
         """Raises MaasError('no_rights') for a login that may not read the views."""
         try:
-            queue = await db.row(queries.queue)
-            assert queue is not None
+            queue, schedules = await db.row(queries.queue), await db.row(queries.schedules_now)
+            assert queue is not None and schedules is not None
             return cls(
                 datetime.now().astimezone(),
                 queue,
@@ -120,6 +122,8 @@ class QueueSnapshot:
                 await db.rows(queries.longest_queues, MAX_USERS),
                 await db.rows(queries.stuck_by_reason),
                 await db.rows(queries.pauses),
+                await db.rows(queries.limits_reached),
+                schedules,
                 [part for overview in load_parts("overview") for part in await overview(db)],
             )
         except asyncpg.InsufficientPrivilegeError as error:
@@ -132,7 +136,16 @@ class QueueSnapshot:
 
     def render(self) -> Group:
         """The whole page; needs at least 80 columns."""
-        parts: list[RenderableType] = [self._head(), *self._backlog(), "", self._rates(), "", self._stages(), ""]
+        parts: list[RenderableType] = [
+            self._head(),
+            *self._backlog(),
+            *self._schedules(),
+            "",
+            self._rates(),
+            "",
+            self._stages(),
+            "",
+        ]
         parts += [self._orchestrators() if self.queue["orchestrators"] else NO_ORCHESTRATOR]
         for part in self.of_plugins:
             parts += ["", part]
@@ -142,6 +155,8 @@ class QueueSnapshot:
             parts += ["", self._stuck()]
         if self.pauses:
             parts += ["", pauses_table(self.pauses)]
+        if self.limits:
+            parts += ["", self._limits()]
         return Group(*parts)
 
     def _head(self) -> Group:
@@ -169,6 +184,16 @@ class QueueSnapshot:
         about = "about " if self.backlog["is_estimate"] else ""
         count = styled(f"waiting {about}{self.backlog['waiting']}", "bold")
         return [styled("vectors ") + count + styled(f"  of {self.backlog['model']}")]
+
+    def _schedules(self) -> list[RenderableType]:
+        """How many schedules there are, and what is wrong with some; nothing where there are none."""
+        row = self.schedules
+        seldom = {name: row[name] for name in ("paused", "overdue", "failing") if row[name]}
+        if not row["active"] and not seldom:
+            return []
+        counts = "  ".join(f"{name} {count}" for name, count in {"active": row["active"], **seldom}.items())
+        lines: list[RenderableType] = [styled("schedules ") + styled(counts, "bold")]
+        return [*lines, styled(f"      {row['error']}", "red")] if row["error"] else lines
 
     def _rates(self) -> Table:
         table = figures_table("per second", "accepted", "completed", "failed")
@@ -212,6 +237,12 @@ class QueueSnapshot:
         table = figures_table("longest queues", "unfinished", "oldest")
         for row in self.users:
             table.add_row(str(row["user_id"]), str(row["unfinished"]), readable_duration(row["oldest_seconds"]))
+        return table
+
+    def _limits(self) -> Table:
+        table = Table("limit reached", "waits", "for")
+        for row in self.limits:
+            table.add_row(row["name"], readable_duration(row["seconds"]), row["cause"])
         return table
 
     def _stuck(self) -> Table:

@@ -106,6 +106,38 @@ def test_without_an_orchestrator(database: str, tmp_path: Path, user: UUID) -> N
     assert re.search(r"^3 +3 h +no orchestrator is running; start one: [0-9a-f-]{36}$", frame, re.MULTILINE)
 
 
+def test_limits_and_schedules(database: str, tmp_path: Path, user: UUID) -> None:
+    """Which models calls wait for, how long and why; schedules, and why some send nothing."""
+    with Stack(database, tmp_path) as idle:
+        quiet = maas(idle, "top", "--once").stdout
+        assert "schedules" not in quiet and "limit reached" not in quiet
+        idle.rows(
+            "insert into model_limits (name, requests_until, tokens_until, blocked_until) values"
+            " ('openai:free', now() + interval '5 s', now() - interval '1 h', default),"
+            " ('openai:busy', now() + interval '100 s', now() + interval '40 s', default),"
+            " ('openai:spent', default, now() + interval '3 min', default),"
+            " ('gemini:blocked', default, default, now() + interval '10 min')"
+        )
+        for state in (
+            "default, null, null",
+            "default, now(), null",
+            "now() - interval '5 min', null, 'queue_full: 10'",
+        ):
+            idle.rows(
+                "insert into schedules (user_id, user_query, cron, timezone, next_at, paused_at, error)"
+                f" values (%s, 'hi', '0 8 * * *', 'UTC', {state})",
+                user,
+            )
+        frame = maas(idle, "top", "--once").stdout
+    assert "schedules active 2  paused 1  overdue 1  failing 1\n      queue_full: 10" in frame
+    waits = [re.split(" {2,}", line.strip()) for line in frame.splitlines() if re.match("(openai|gemini):", line)]
+    assert [(name, cause) for name, _, cause in waits] == [
+        ("gemini:blocked", "the provider asked for a pause"),
+        ("openai:spent", "tokens a minute"),
+        ("openai:busy", "requests a minute"),
+    ]
+
+
 def test_live_in_eighty_columns(stack: Stack) -> None:
     """Frame after frame, nothing cut, and Ctrl-C leaves the terminal as it was."""
     with terminal("top", "--interval", "0.1", DATABASE_URL=stack.dsn) as screen:
