@@ -26,7 +26,8 @@ from maas.v_runs_stuck group by why order by runs desc;
 
 -- name: limits_reached  -- models whose next call waits, for how long and for what; 6 s ahead is no wait
 select l.name, w.seconds, w.cause from maas.model_limits l cross join lateral (
-  select extract(epoch from greatest(u.until, clock_timestamp()) - clock_timestamp())::float8 - u.free as seconds, u.cause
+  select extract(epoch from greatest(u.until, clock_timestamp()) - clock_timestamp())::float8 - u.free as seconds,
+    u.cause
   from (values (l.blocked_until, 0, 'the provider asked for a pause'), (l.requests_until, 6, 'requests a minute'),
     (l.tokens_until, 6, 'tokens a minute')) u(until, free, cause)
   order by 1 desc limit 1) w
@@ -36,7 +37,8 @@ where w.seconds > 0 order by w.seconds desc limit 10;
 select count(*) filter (where paused_at is null) as active, count(paused_at) as paused,
   count(*) filter (where paused_at is null and next_at < maas.maas_now() - interval '1 minute') as overdue,
   count(*) filter (where paused_at is null and error is not null) as failing,
-  (array_agg(error order by last_at desc nulls last) filter (where paused_at is null and error is not null))[1] as error
+  (array_agg(error order by last_at desc nulls last)
+    filter (where paused_at is null and error is not null))[1] as error
 from maas.schedules;
 
 -- name: login  -- as `grant` takes it
