@@ -42,7 +42,11 @@ begin
     and exists (select from maas.debounced_requests d where d.id = r.id)
   order by r.seq desc limit 1 for update skip locked;
   if not exists (select from maas.maas_joined_run(sent.id, sent.caller, sent.idempotency_key)) then
-    whole := before.user_query || e'\n' || sent.user_query;
+    -- A command alone beside images, such as /photo, stands for the words that they came without.
+    whole := coalesce(nullif(concat_ws(e'\n',
+      case when cardinality(before.attachment_ids) = 0 or before.user_query !~ '^/\w+$' then before.user_query end,
+      case when cardinality(sent.attachment_ids) = 0 or sent.user_query !~ '^/\w+$' then sent.user_query end),
+      ''), before.user_query);
     digest := maas.maas_request_digest(sent.user_query, sent.assistant, sent.conversation_id, sent.metadata,
       sent.attachment_ids, sent.mode, sent.client_context, sent.priority, sent.attributes);
     if (before.source, before.mode, before.priority, before.client_context, before.attributes, before.is_remembered,

@@ -61,10 +61,6 @@ class Incoming:
         """Whether it is something to answer, and neither a command nor a press of a button."""
         return self.press is None and self.command is None and bool(self.text or self.photo)
 
-    def is_continued_by(self, other: Incoming | None) -> bool:
-        """Whether the next message of the chat may be a part of the same request."""
-        return other is not None and other.is_said and other.sender.id == self.sender.id
-
     @property
     def metadata(self) -> dict[str, Any]:
         """What is stored with a run."""

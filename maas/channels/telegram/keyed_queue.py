@@ -31,16 +31,6 @@ class KeyedQueue(Generic[Item]):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def behind(self, key: Hashable) -> list[Item]:
-        """The items of a key behind the one that is being worked on."""
-        return list(self._items.get(key, ()))[1:]
-
-    def drop_behind(self, key: Hashable, count: int) -> None:
-        """Remove the next items of a key, which were done together with the one that is being worked on."""
-        waiting = self._items[key]
-        for _ in range(count):
-            del waiting[1]
-
     async def close(self) -> None:
         """Stop where it stands."""
         for task in tuple(self._tasks):

@@ -47,8 +47,10 @@ telegram_ask: Query[
     pg.jsonb,
     pg.array[pg.uuid],
     pg.int4,
-    pg.array[pg.int8],
+    pg.float8,
 ]
+
+telegram_hold: Value[None, Never, pg.text, pg.text, pg.text, pg.float8]
 
 class TelegramStartRow(TypedDict):
     verdict: str | Any

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -33,9 +31,9 @@ from shared.quotas import QuotaExceeded
 from shared.text import clean
 from shared.vendors import VendorError
 
-MAX_JOINED = 10  # messages of one request, as many as it may have photos
 MAX_FAILURES = 3  # of one update; then it is given up
 RETRY_PAUSE_S = 1.0
+PHOTO_WAIT_S = 30.0  # for which what was written before a photo waits until it is stored
 PHOTO_ALONE = "/photo"  # the request of a photo without words; like a command it gives a conversation no title
 _DECIDE = re.compile(rf"a:([yn]):([0-9a-f-]{{36}}):([0-9a-f]{{{FINGERPRINT_CHARS}}})", re.ASCII)
 _PRESS = re.compile(r"p:([0-9a-f-]{36}):(.{1,64})", re.DOTALL)
@@ -130,8 +128,10 @@ class UpdateHandler:
         if allowed and incoming.name not in allowed:
             await self._notify(incoming, say(incoming.language, "private"))
         elif incoming.press is not None:
+            await self._hold(incoming, 0)
             await self._press(incoming, incoming.press)
         elif incoming.command is not None:
+            await self._hold(incoming, 0)
             await self._command(incoming, incoming.command)
         elif incoming.is_said:
             await self._ask(incoming)
@@ -140,56 +140,39 @@ class UpdateHandler:
 
     async def _ask(self, incoming: Incoming) -> None:
         """Insert a request, with its photos stored before. Raises MaasError while Telegram does not give one."""
-        joined = await self._gather(incoming) if self._bot.options.telegram_burst else []
-        parts = [incoming, *joined]
         attachments: list[UUID] = []
-        for photo in (part.photo for part in parts if part.photo is not None):
-            if (attachment := await self._store_photo(incoming, photo)) is None:
+        if incoming.photo is not None:
+            await self._hold(incoming, PHOTO_WAIT_S)
+            if (attachment := await self._store_photo(incoming, incoming.photo)) is None:
                 return
             attachments.append(attachment)
-        text = "\n".join(part.text for part in parts if part.text)
-        whole = replace(incoming, message_id=parts[-1].message_id)  # an answer refers to the last one
         try:
             row = await self._db.row(
                 queries.telegram_ask,
                 self._bot.id,
-                whole.update_id,
-                whole.chat_id,
-                whole.answered_message,
-                whole.dialogue,
-                whole.name,
+                incoming.update_id,
+                incoming.chat_id,
+                incoming.answered_message,
+                incoming.dialogue,
+                incoming.name,
                 self._bot.assistant,
-                text or PHOTO_ALONE,
-                whole.language,
-                whole.metadata,
+                incoming.text or PHOTO_ALONE,
+                incoming.language,
+                incoming.metadata,
                 attachments,
                 self._bot.settings.quotas.user_queue_limit,
-                [part.update_id for part in joined],
+                self._bot.options.telegram_burst or None,
             )
         except QuotaExceeded as error:
             await self._notify(incoming, say(incoming.language, "quota_exceeded", cause=error.message))
             return
         assert row is not None
-        if row["verdict"] == "asked":
-            self._queue.drop_behind(incoming.chat_id, len(joined))
-        await self._show(whole, row)
+        await self._show(incoming, row)
 
-    async def _gather(self, incoming: Incoming) -> list[Incoming]:
-        """What the same person has sent behind a message, once nothing more has come for a while.
-
-        A command, a press of a button or another person's message ends it. Nothing is lost with this process: they are
-        stored, and handled with the request that they are a part of.
-        """
-        joined: list[Incoming] = []
-        while len(joined) < MAX_JOINED - 1:
-            await asyncio.sleep(self._bot.options.telegram_burst)
-            behind = self._queue.behind(incoming.chat_id)[: MAX_JOINED - 1]
-            read = takewhile(incoming.is_continued_by, map(self._read, behind))
-            more = [one for one in read if one is not None]
-            if len(more) == len(joined) or len(more) < len(behind):
-                return more
-            joined = more
-        return joined
+    async def _hold(self, incoming: Incoming, seconds: float) -> None:
+        """Have the request that waits for more of this chat begin in so many seconds; 0: it takes in no more."""
+        if self._bot.options.telegram_burst:
+            await self._db.value(queries.telegram_hold, incoming.dialogue, incoming.name, self._bot.assistant, seconds)
 
     def _read(self, payload: Mapping[str, Any]) -> Incoming | None:
         return read_update(payload, self._bot.id, self._bot.username)
@@ -223,6 +206,8 @@ class UpdateHandler:
                     incoming.language,
                 )
                 self._delivery.put(reply)
+            case "joined":
+                pass  # the reply of the request that it is a part of shows the answer
             case "silent":
                 await self._notify(incoming, say(incoming.language, "hello"))
             case "handled":  # a statement whose outcome was lost, or an update that came twice

@@ -61,13 +61,14 @@ comment on function maas.maas_telegram_fail is
 create or replace function maas.maas_telegram_ask(
   p_bot bigint, p_update bigint, p_chat bigint, p_reply_to bigint, p_dialogue text,
   p_name text, p_assistant text, p_query text, p_language text, p_metadata jsonb,
-  p_attachments uuid[], p_queue_limit int, p_joined bigint[] default '{}')
+  p_attachments uuid[], p_queue_limit int, p_debounce float8 default null)
 returns table (verdict text, run_id uuid, reply_id bigint, user_id uuid) language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   target_user uuid;
   conversation uuid;
+  inserted uuid;
 begin
   if not maas.maas_telegram_claim(p_bot, p_update) then
     verdict := 'handled';
@@ -83,26 +84,48 @@ begin
   end if;
   if p_queue_limit <= (
     select count(*) from maas.pipeline_runs r
-    where r.user_id = target_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    where r.user_id = target_user and r.queue_state < 2 and r.kind in ('ask', 'action')
+      -- not the one that takes it in
+      and (p_debounce is null or r.queue_state <> -4 or r.debounce is null or r.conversation_id <> conversation)) then
     verdict := 'queue_full';
     return next;
     return;
   end if;
-  verdict := 'asked';
   insert into maas.pipeline_runs as r (
-    user_id, user_query, assistant, conversation_id, metadata, source, caller, attachment_ids)
-  values (target_user, p_query, p_assistant, conversation, p_metadata, 'telegram', 'telegram', p_attachments)
-  returning r.id into run_id;
-  insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, reply_to, language)
-  values (p_bot, p_chat, target_user, run_id, p_reply_to, p_language) returning telegram_replies.id into reply_id;
+    user_id, user_query, assistant, conversation_id, metadata, source, caller, attachment_ids, debounce)
+  values (target_user, p_query, p_assistant, conversation, p_metadata, 'telegram', 'telegram', p_attachments,
+    p_debounce)
+  returning r.id into inserted;
+  select coalesce((select j.run_id from maas.maas_joined_run(inserted) j), inserted) into run_id;
   user_id := target_user;
-  perform maas.maas_telegram_handled(p_bot, u.id) from unnest(p_update || p_joined) u(id);
+  if run_id = inserted then
+    verdict := 'asked';
+    insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, reply_to, language)
+    values (p_bot, p_chat, target_user, inserted, p_reply_to, p_language) returning telegram_replies.id into reply_id;
+  else
+    verdict := 'joined';
+  end if;
+  perform maas.maas_telegram_handled(p_bot, p_update);
   return next;
 end
 $$;
 comment on function maas.maas_telegram_ask is
-  'Inserts the request of an update, and of those that are joined to it, and the reply that shows its answer. '
-  'Returns asked; or handled, unknown_assistant or queue_full, which change nothing';
+  'Inserts the request of an update, and the reply that shows its answer; with p_debounce it waits that many seconds '
+  'for the next one of its chat. Returns asked; joined, if one of the chat that waits takes it in; or handled, '
+  'unknown_assistant or queue_full, which change nothing';
+
+create or replace function maas.maas_telegram_hold(
+  p_dialogue text, p_name text, p_assistant text, p_seconds float8) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  update maas.pipeline_runs r set run_at = clock_timestamp() + make_interval(secs => p_seconds)
+  from maas.user_identities i join maas.chat_conversations c on c.user_id = i.user_id
+  where i.provider = 'telegram' and i.external_id = p_name
+    and c.telegram_chat_id = p_dialogue and c.assistant = p_assistant and c.is_open
+    and r.user_id = c.user_id and r.conversation_id = c.id and r.queue_state = -4 and r.debounce is not null
+    and r.run_at > clock_timestamp()
+$$;
+comment on function maas.maas_telegram_hold is
+  'Has the request of a chat that waits for the next one begin in so many seconds; 0: at once, and it takes in no more';
 
 create or replace function maas.maas_telegram_start(
   p_bot bigint, p_update bigint, p_chat bigint, p_dialogue text, p_name text, p_assistant text,

@@ -21,9 +21,12 @@ select maas.maas_telegram_fail($1, $2, $3);
 
 -- name: telegram_ask  -- $1 bot, $2 update, $3 chat, $4 message to answer or null, $5 dialogue, $6 name of the user,
 -- $7 assistant, $8 query, $9 language, $10 metadata, $11 attachments, $12 queue limit,
--- $13 further updates of the request
+-- $13 seconds that it waits for the next one, or null
 select verdict, run_id, reply_id, user_id
 from maas.maas_telegram_ask($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::uuid[], $12, $13);
+
+-- name: telegram_hold  -- $1 dialogue, $2 name of the user, $3 assistant, $4 seconds
+select maas.maas_telegram_hold($1, $2, $3, $4);
 
 -- name: telegram_start  -- $1 bot, $2 update, $3 chat, $4 dialogue, $5 name of the user, $6 assistant, $7 language,
 -- $8 metadata
