@@ -110,6 +110,7 @@ async def test_leads_are_filtered(shop: Shop) -> None:
         ({"is_engaged": True}, [two]),
         ({"stage_id": "12"}, [one]),
         ({"creative_id": str(video)}, [one]),
+        ({"creative_id": "видео"}, [one]),
         ({"period": "last_7d"}, [one]),
         ({}, [one, two]),
     ):

@@ -12,8 +12,10 @@ from pydantic import AfterValidator, Field
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
+from maas.assistants.ads.direction_figures import NO_DIRECTION
 from maas.assistants.ads.metrics import ctr
 from maas.assistants.ads.period import Period, PeriodArguments
+from maas.assistants.ads.references import the_one
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, stored_period_of
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
@@ -22,7 +24,6 @@ from shared.db import Database
 
 DOMAIN = "creative"
 MIN_COMPARED, MAX_COMPARED = 2, 5
-NO_DIRECTION = "there is no such direction: take an id or a name from getDirections"
 Metric = Literal["quality", "roi", "qcpl", "cpl", "ctr", "leads", "spend"]
 SortKey = Callable[[CreativeFigures], tuple[Any, ...]]
 
@@ -88,9 +89,7 @@ async def _direction(db: Database, context: ToolContext, reference: str | None) 
     if reference is None:
         return None
     rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
-    if not rows:
-        raise ToolFailure(NO_DIRECTION)
-    found: UUID = rows[0]["id"]
+    found: UUID = the_one(rows, NO_DIRECTION)["id"]
     return found
 
 

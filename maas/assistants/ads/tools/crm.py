@@ -11,6 +11,7 @@ from pydantic import Field
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.ad_tree import together
+from maas.assistants.ads.creatives import find_creative
 from maas.assistants.ads.metrics import DEFINITIONS, rate, rounded
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phone, mask_phones
@@ -54,7 +55,9 @@ class LeadsArguments(ListArguments):
     )
     temperature: Literal["hot", "warm", "cold"] | None = Field(default=None, description="Only such leads")
     stage_id: Reference | None = Field(default=None, description="Only leads in this stage of the CRM")
-    creative_id: Reference | None = Field(default=None, description="Only leads that this creative brought")
+    creative_id: Reference | None = Field(
+        default=None, description="Only leads that this creative brought: its id or title"
+    )
 
 
 def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
@@ -68,7 +71,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = await period_of(db, arguments, context, "all")
         creative_id = None
         if arguments.creative_id is not None and (creative_id := as_uuid(arguments.creative_id)) is None:
-            raise ToolFailure("creative_id is not an id: take one from getROIReport or getCreatives")
+            creative_id = (await find_creative(db, context, arguments.creative_id))["id"]
         wanted = arguments.is_qualified, arguments.is_engaged, arguments.stage_id, creative_id, arguments.temperature
         args = account.user_id, account.id, period.start, period.end, *wanted
         counts, rows = await together(
