@@ -138,6 +138,19 @@ class AdTree:
             rows = await self._db.rows(queries.ads_adset, *self._owner, reference)
         return the_one(rows, NO_ADSET, "fb_id")
 
+    async def fresh_campaign(self, reference: str) -> queries.AdsCampaignRow:
+        """As `find_campaign`, with what Facebook has now. Raises ToolFailure."""
+        row = await self.find_campaign(reference)
+        await self.unlisted_campaigns([], [row["fb_id"]])
+        return {**await self.find_campaign(row["fb_id"]), "is_id": row["is_id"]}
+
+    async def fresh_adset(self, reference: str) -> queries.AdsAdsetRow:
+        """As `find_adset`, with what Facebook has now of it and its campaign. Raises ToolFailure."""
+        row = await self.find_adset(reference)
+        await self.unlisted_campaigns([], [row["campaign_fb_id"]])
+        await self.unlisted_adsets([], [row["fb_id"]])
+        return {**await self.find_adset(row["fb_id"]), "is_id": row["is_id"]}
+
     async def creatives_of(self, ad_fb_ids: Iterable[str]) -> dict[str, UUID]:
         """Which of our creatives ads show; the ads are read from Facebook if some are not known."""
         wanted = sorted(set(ad_fb_ids))

@@ -167,6 +167,56 @@ async def test_what_cannot_be_launched(shop: Shop, facebook: Running) -> None:
     assert facebook.journal("POST") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("launchCreative", {"creative_id": "71", "direction_id": "Окна"}, "runs in this direction already"),
+        ("pauseCreative", {"creative_id": "72"}, "no ad with this creative is running"),
+        ("startCreativeTest", {"creative_id": "73"}, "belongs to no direction"),
+        ("startCreativeTest", {"creative_id": "72", "direction_id": "Окна", "budget": 0.001}, "smallest unit"),
+        ("startCreativeTest", {"creative_id": "71", "direction_id": "Окна"}, "is running already"),
+        ("startCreativeTest", {"creative_id": "72", "direction_id": "Двери"}, "'Охват' of this direction spends 90.0"),
+    ],
+)
+async def test_what_cannot_be_started_is_refused_before_anybody_is_asked(
+    shop: Shop, facebook: Running, name: str, arguments: dict[str, Any], message: str
+) -> None:
+    """The test of 71 runs; the direction of doors is in a campaign with a budget of its own, as Facebook says now."""
+    facebook.merge(
+        {"adsets": {"112": {"campaign_id": "102", "daily_budget": None}}, "ads": {"122": {"status": "PAUSED"}}}
+    )
+    shop.direction()
+    shop.direction("Двери", "112")
+    tested = shop.creative("Лето", "71")
+    shop.creative("Зима", "72")
+    shop.creative("Осень", "73")
+    shop.add("creative_tests", creative_id=tested)
+    body = await shop.call(name, arguments, approved=False)
+    assert body["error_code"] == "failed" and message in body["message"], body
+    assert facebook.journal("POST") == []
+
+
+async def test_a_test_is_asked_for_with_its_direction_and_its_budget(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction()
+    creative = shop.creative("Зима", "72", direction)
+    body = await shop.call("startCreativeTest", {"creative_id": "зима"}, approved=False)
+    expected = {"creative_id": str(creative), "direction_id": str(direction), "budget": 20.0}
+    assert (body["error_code"], body["arguments"]) == ("approval_required", expected)
+    facebook.merge({"campaigns": {"101": {"daily_budget": 9000}}})
+    await shop.data("getCampaigns")
+    late = await shop.call("startCreativeTest", expected)
+    assert late["error_code"] == "failed" and "nothing was started" in late["message"]
+    assert facebook.journal("POST") == []
+
+
+async def test_creatives_of_directions_that_share_a_name_are_asked_for(shop: Shop) -> None:
+    first, second = shop.direction("Окна"), shop.direction("окна ", "112")
+    shop.creative("Лето", "71", first)
+    body = await shop.call("getCreatives", {"direction_id": "Окна"})
+    assert body["error_code"] == "failed" and str(first) in body["message"] and str(second) in body["message"], body
+    assert (await shop.data("getCreatives", {"direction_id": str(second)}))["count"] == 0
+
+
 async def test_all_ads_of_a_creative_are_paused(shop: Shop, facebook: Running) -> None:
     shop.creative("Лето", "71")
     body = await shop.call("pauseCreative", {"creative_id": "71"})

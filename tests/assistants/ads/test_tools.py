@@ -259,6 +259,7 @@ async def test_dangerous_tools_wait_for_approval(shop: Shop, facebook: Running, 
 
 async def test_a_name_is_as_good_as_an_id(shop: Shop, facebook: Running) -> None:
     direction = str(shop.direction("Кухни"))
+    facebook.merge({"campaigns": {"102": {"status": "ACTIVE"}}})
     body = await shop.call("pauseCampaign", {"campaign_id": " охват "}, approved=False)
     assert body["error_code"] == "approval_required" and body["arguments"] == {"campaign_id": "102"}
     body = await shop.call("updateBudget", {"adset_id": "алматы", "daily_budget": 70}, approved=False)
@@ -299,6 +300,30 @@ async def test_what_cannot_work_is_refused_before_anybody_is_asked(
     shop.direction("Стоит", "112", status="PAUSED")
     body = await shop.call(name, arguments, approved=False)
     assert body["error_code"] != "approval_required" and message in body["message"], body
+    assert facebook.journal("POST") == []
+
+
+@pytest.mark.parametrize("status", ["PAUSED", "ARCHIVED", "DELETED"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "table"),
+    [
+        ("pauseCampaign", {"campaign_id": "101"}, "campaigns"),
+        ("pauseAdSet", {"adset_id": "112"}, "adsets"),
+        ("updateBudget", {"adset_id": "112", "daily_budget": 70}, "adsets"),
+    ],
+)
+async def test_what_runs_no_longer_is_refused_before_anybody_is_asked(
+    shop: Shop, facebook: Running, name: str, arguments: dict[str, Any], table: str, status: str
+) -> None:
+    """As Facebook has it now, whatever was stored an hour ago; a paused ad set may get another budget."""
+    await shop.data("getAdSets")
+    facebook.merge({table: {next(iter(arguments.values())): {"status": status}}})
+    body = await shop.call(name, arguments, approved=False)
+    if name == "updateBudget" and status == "PAUSED":
+        assert body["error_code"] == "approval_required", body
+        return
+    words = "paused already" if status == "PAUSED" else f"{status.lower()} at Facebook"
+    assert body["error_code"] == "failed" and words in body["message"], body
     assert facebook.journal("POST") == []
 
 

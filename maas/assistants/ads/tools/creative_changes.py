@@ -10,12 +10,18 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
-from maas.assistants.ads.creatives import NOT_UPLOADED, find_creative, name_of, title_of
+from maas.assistants.ads.creatives import find_creative, name_of, title_of
 from maas.assistants.ads.direction_figures import find_running_direction
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Reference
 from maas.assistants.ads.tools.creative_details import CreativeArguments
-from maas.assistants.ads.tools.preparations import Preparations
+from maas.assistants.ads.tools.preparations import (
+    NOT_RUNNING,
+    RUNS_ALREADY,
+    Preparations,
+    running_ads,
+    uploaded_creative,
+)
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import LAUNCH_CREATIVE, PAUSE_CREATIVE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -92,16 +98,16 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
 
 async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: LaunchArguments) -> ToolAnswer:
-    creative = await find_creative(db, context, arguments.creative_id)
-    if creative["fb_creative_id"] is None:
-        raise ToolFailure(NOT_UPLOADED)
+    creative = await uploaded_creative(db, context, arguments.creative_id)
     direction, adset_fb_id = await find_running_direction(db, context, arguments.direction_id)
     adset = await tree.find_adset(adset_fb_id)
-    if await _running_ads(db, context, tree, creative, adset["fb_id"]):
-        raise ToolFailure("the creative runs in this direction already: nothing was launched")
+    if await running_ads(db, context, tree, creative, adset["fb_id"]):
+        raise ToolFailure(RUNS_ALREADY)
     name = arguments.ad_name or title_of(creative)
     with vendor_errors():
-        ad_id = await tree.facebook.create_ad(tree.account.fb_id, adset["fb_id"], creative["fb_creative_id"], name)
+        ad_id = await tree.facebook.create_ad(
+            tree.account.fb_id, adset["fb_id"], creative["fb_creative_id"] or "", name
+        )
     await db.rows(
         queries.keep_launched_ad,
         context.user_id,
@@ -120,9 +126,9 @@ async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: L
 
 async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference: str) -> ToolAnswer:
     creative = await find_creative(db, context, reference)
-    ads = await _running_ads(db, context, tree, creative)
+    ads = await running_ads(db, context, tree, creative)
     if not ads:
-        raise ToolFailure("no ad with this creative is running: nothing was changed")
+        raise ToolFailure(NOT_RUNNING)
     outcomes = [await _pause(db, context, tree, ad) for ad in ads]
     data: dict[str, Any] = {"creative": name_of(creative), "ads": outcomes}
     counts = Counter(one["outcome"] for one in outcomes)
@@ -134,17 +140,6 @@ async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference
         await db.rows(queries.set_creative_status, context.user_id, creative["id"], "paused")
     data["failed"] = counts["failed"]
     return ToolAnswer(data, entities={one["name"]: one["id"] for one in outcomes})
-
-
-async def _running_ads(
-    db: Database, context: ToolContext, tree: AdTree, creative: queries.FindCreativesRow, adset_fb_id: str | None = None
-) -> list[queries.CreativeAdsRow]:
-    """The ads that show the creative and are not paused, as Facebook has them now."""
-    await tree.campaigns()
-    await tree.adsets()
-    await tree.ads()
-    rows = await db.rows(queries.creative_ads, context.user_id, tree.account.id, creative["id"])
-    return [row for row in rows if row["status"] == "ACTIVE" and adset_fb_id in (None, row["adset_fb_id"])]
 
 
 async def _pause(db: Database, context: ToolContext, tree: AdTree, ad: queries.CreativeAdsRow) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -12,13 +11,19 @@ from pydantic import BaseModel, Field
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
-from maas.assistants.ads.creatives import NOT_UPLOADED, find_creative, name_of, title_of
-from maas.assistants.ads.direction_figures import find_running_direction
+from maas.assistants.ads.creatives import name_of, title_of
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Money, Reference, as_uuid, minor_of, money
-from maas.assistants.ads.tools.preparations import Preparations
+from maas.assistants.ads.tools.preparations import (
+    TESTED_ALREADY,
+    Preparations,
+    budget_of_test,
+    check_budget_of_test,
+    tested_direction,
+    uploaded_creative,
+)
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import START_TEST, STOP_TEST
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -28,7 +33,6 @@ from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 
 DOMAIN = "creative"
-TEST_DOLLARS = Decimal(20)
 NO_TEST = "there is no such test running: take an id from getCreativeTests"
 
 
@@ -71,7 +75,7 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         wording=START_TEST,
         verify=verify_start,
         prepare=Preparations(db, vendors).creative_test,
-        preview=Previews(db, vendors).creative,
+        preview=Previews(db, vendors).creative_test,
     )
     async def start_creative_test(arguments: StartTestArguments, context: ToolContext) -> Any:
         """Start a test of a creative: an ad set of its own with a budget of about 20 dollars a day."""
@@ -107,19 +111,15 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
 
 
 async def _start(db: Database, tree: AdTree, context: ToolContext, arguments: StartTestArguments) -> ToolAnswer:
-    creative = await find_creative(db, context, arguments.creative_id)
-    if creative["fb_creative_id"] is None:
-        raise ToolFailure(NOT_UPLOADED)
-    own = creative["direction_id"]
-    reference = arguments.direction_id or ("" if own is None else str(own))
-    if not reference:
-        raise ToolFailure("the creative belongs to no direction: name the direction whose audience tests it")
-    direction, adset_fb_id = await find_running_direction(db, context, reference)
-    budget, dollars = _budget(arguments.budget, tree.account.currency)
+    creative = await uploaded_creative(db, context, arguments.creative_id)
+    direction, adset_fb_id = await tested_direction(db, context, creative, arguments.direction_id)
+    amount, currency = budget_of_test(arguments.budget, tree.account.currency), tree.account.currency
+    budget, dollars = minor_of(amount, currency), amount if currency == "USD" else None
     adset = await tree.find_adset(adset_fb_id)
+    check_budget_of_test(adset, currency)
     test = await db.row(queries.begin_creative_test, context.user_id, creative["id"], direction["id"], dollars, budget)
     if test is None:
-        raise ToolFailure("a test of this creative is running already: stop it first, see getCreativeTests")
+        raise ToolFailure(TESTED_ALREADY)
     adset_id, ad_id = await _create(db, tree, context, creative, adset, budget, test["id"])
     data = {
         "test_id": str(test["id"]),
@@ -128,17 +128,9 @@ async def _start(db: Database, tree: AdTree, context: ToolContext, arguments: St
         "adset_id": adset_id,
         "ad_id": ad_id,
         "daily_budget": money(budget, tree.account.currency),
-        "currency": tree.account.currency,
+        "currency": currency,
     }
     return ToolAnswer(data, entities={f"test of {title_of(creative)}": str(test["id"])})
-
-
-def _budget(asked: Decimal | None, currency: str) -> tuple[int, Decimal | None]:
-    """The budget in minor units, and in dollars where that is known without a rate. Raises ToolFailure."""
-    if asked is None and currency != "USD":
-        raise ToolFailure(f"the ad account is in {currency}: ask for a budget of about 20 dollars in {currency}")
-    amount = TEST_DOLLARS if asked is None else asked
-    return minor_of(amount, currency), amount if currency == "USD" else None
 
 
 async def _create(

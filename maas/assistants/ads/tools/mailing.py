@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import BaseModel, Field, StringConstraints
 
@@ -41,13 +42,23 @@ class MailingArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Whom a message goes to. `number`: digits of a phone number, or the jid of a chat that tells none."""
+    """Whom a message goes to. `number`: digits of a phone number, or the jid of a chat that tells none.
 
+    `id` is that of the dialogue, else of the lead.
+    """
+
+    id: UUID
     number: str
     name: str | None
 
+    @property
+    def label(self) -> str:
+        """Which person it is, also where several have the name."""
+        shown = self.shown()
+        return " ".join(one for one in (shown["name"], shown["phone"]) if one) or str(self.id)
+
     def shown(self) -> dict[str, Any]:
-        return {"name": mask_phones(self.name), "phone": mask_phone(self.number.partition("@")[0])}
+        return {"name": mask_phones(self.name), "phone": None if "@" in self.number else mask_phone(self.number)}
 
 
 @dataclass(slots=True)
@@ -80,9 +91,15 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         counts = {state: states.count(state) for state in ("sent", "failed", "sending")}
         return {"verified": (counts["sent"], counts["sending"]) == (data["sent"], 0), **counts}
 
+    async def prepare_mailing(arguments: MailingArguments, context: ToolContext) -> dict[str, Any]:
+        """Each person once, by an id: a telephone number is shown to nobody."""
+        recipients = await _find_recipients(db, context, arguments.recipients)
+        await _check_connection(vendors.whatsapp(context))
+        return {"recipients": [str(one.id) for one in recipients], "text": arguments.text}
+
     async def preview_mailing(arguments: MailingArguments, context: ToolContext) -> Preview:
         recipients = await _find_recipients(db, context, arguments.recipients)
-        return Preview(", ".join(str(one.shown()["name"] or one.shown()["phone"]) for one in recipients))
+        return Preview(", ".join(one.label for one in recipients))
 
     @tool(
         name="sendBulkMessage",
@@ -92,16 +109,14 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         timeout=MAILING_TIMEOUT_S,
         wording=SEND_BULK,
         verify=verify_mailing,
+        prepare=prepare_mailing,
         preview=preview_mailing,
     )
     async def send_bulk_message(arguments: MailingArguments, context: ToolContext) -> Any:
         """Send one text over WhatsApp to 1 to 50 people of this account: its dialogues and leads."""
         whatsapp = vendors.whatsapp(context)
         recipients = await _find_recipients(db, context, arguments.recipients)
-        with vendor_errors():
-            state = await whatsapp.state()
-        if state != "open":
-            raise ToolFailure(f"nothing was sent: the connection of WhatsApp is {state}; connect the phone again")
+        await _check_connection(whatsapp)
         mailing = await _send(db, whatsapp, context, recipients, arguments.text)
         if mailing.unknown:
             raise ToolDoubt(_doubt(mailing))
@@ -110,6 +125,14 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         return ToolAnswer(mailing.shown() | {"asked": len(recipients)})
 
     return [send_bulk_message]
+
+
+async def _check_connection(whatsapp: EvolutionClient) -> None:
+    """Raises ToolFailure while no telephone is connected."""
+    with vendor_errors():
+        state = await whatsapp.state()
+    if state != "open":
+        raise ToolFailure(f"nothing was sent: the connection of WhatsApp is {state}; connect the phone again")
 
 
 async def _find_recipients(db: Database, context: ToolContext, references: list[str]) -> list[Recipient]:
@@ -122,11 +145,12 @@ async def _find_recipients(db: Database, context: ToolContext, references: list[
         jid, number = row["jid"], row["phone_digits"]
         if jid is not None:
             number = row["number"] or jid
-        if number is None:
-            is_known = row["lead_id"] is not None
+        recipient_id = row["chat_id"] or row["lead_id"]
+        if number is None or recipient_id is None:
+            is_known = recipient_id is not None
             problem = "has no phone number" if is_known else "is neither a dialogue nor a lead of this account"
             raise ToolFailure(f"nothing was sent: recipient {place} {problem}")
-        found.setdefault(number, Recipient(number, row["name"]))
+        found.setdefault(number, Recipient(recipient_id, number, row["name"]))
     return list(found.values())
 
 
@@ -174,8 +198,8 @@ async def _note_begun(db: Database, context: ToolContext, one: Recipient, mailin
 
 def _doubt(mailing: Mailing) -> str:
     """What an operator or a user needs to find out by hand."""
-    phones = ", ".join(str(one.shown()["phone"]) for one in mailing.unknown)
+    people = ", ".join(one.label for one in mailing.unknown)
     return (
-        f"sent to {len(mailing.sent)}; unknown whether it arrived at {phones}; not sent to {len(mailing.not_sent)}; "
+        f"sent to {len(mailing.sent)}; unknown whether it arrived at {people}; not sent to {len(mailing.not_sent)}; "
         f"failed for {len(mailing.failed)}. Look in WhatsApp before anything is sent again"
     )

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.ad_tree import tree_of
+from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.creatives import NOT_UPLOADED, find_creative
 from maas.assistants.ads.direction_figures import NO_ADSET, directions_of, find_running_direction
+from maas.assistants.ads.references import PAST
 from maas.assistants.ads.tools.arguments import minor_of, money
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.calls import ToolFailure
@@ -22,6 +24,10 @@ from maas.tools.tool import ToolContext
 from shared.db import Database
 
 PAUSED = "it is paused already: nothing is to be done"
+NOT_RUNNING = "no ad with this creative is running: nothing was changed"
+RUNS_ALREADY = "the creative runs in this direction already: nothing was launched"
+TESTED_ALREADY = "a test of this creative is running already: stop it first, see getCreativeTests"
+TEST_DOLLARS = Decimal(20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +38,18 @@ class Preparations:
     vendors: Vendors
 
     async def campaign_pause(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
-        row = await tree_of(self.db, self.vendors, context).find_campaign(arguments.campaign_id)
+        row = await tree_of(self.db, self.vendors, context).fresh_campaign(arguments.campaign_id)
+        _check_runs(row["status"])
         return _with_id(arguments, "campaign_id", row, "fb_id")
 
     async def adset_pause(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
-        row = await tree_of(self.db, self.vendors, context).find_adset(arguments.adset_id)
+        row = await tree_of(self.db, self.vendors, context).fresh_adset(arguments.adset_id)
+        _check_runs(row["status"])
         return _with_id(arguments, "adset_id", row, "fb_id")
 
     async def adset_budget(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
         tree = tree_of(self.db, self.vendors, context)
-        row = await tree.find_adset(arguments.adset_id)
+        row = await tree.fresh_adset(arguments.adset_id)
         _check_budget(row, arguments.daily_budget, tree.account.currency)
         return _with_id(arguments, "adset_id", row, "fb_id")
 
@@ -51,7 +59,7 @@ class Preparations:
         if (fb_id := row["fb_adset_id"]) is None:
             raise ToolFailure(NO_ADSET)
         tree = directions.tree or tree_of(self.db, self.vendors, context)
-        _check_budget(await tree.find_adset(fb_id), arguments.daily_budget, directions.ad_account.currency)
+        _check_budget(await tree.fresh_adset(fb_id), arguments.daily_budget, directions.ad_account.currency)
         return _with_id(arguments, "direction_id", row, "id")
 
     async def direction_pause(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
@@ -61,27 +69,78 @@ class Preparations:
         return _with_id(arguments, "direction_id", row, "id")
 
     async def creative_pause(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
-        return _with_id(arguments, "creative_id", await find_creative(self.db, context, arguments.creative_id), "id")
+        creative = await find_creative(self.db, context, arguments.creative_id)
+        if not await running_ads(self.db, context, tree_of(self.db, self.vendors, context), creative):
+            raise ToolFailure(NOT_RUNNING)
+        return _with_id(arguments, "creative_id", creative, "id")
 
     async def creative_launch(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
-        creative = await self._uploaded(arguments.creative_id, context)
-        direction, _ = await find_running_direction(self.db, context, arguments.direction_id)
+        creative = await uploaded_creative(self.db, context, arguments.creative_id)
+        direction, adset_fb_id = await find_running_direction(self.db, context, arguments.direction_id)
+        tree = tree_of(self.db, self.vendors, context)
+        if await running_ads(self.db, context, tree, creative, adset_fb_id):
+            raise ToolFailure(RUNS_ALREADY)
         prepared = _with_id(arguments, "creative_id", creative, "id")
         return prepared | _with_id(arguments, "direction_id", direction, "id", only=True)
 
     async def creative_test(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
-        creative = await self._uploaded(arguments.creative_id, context)
+        """With the direction and the budget that are left out, so that what is spent is seen."""
+        creative = await uploaded_creative(self.db, context, arguments.creative_id)
+        direction, adset_fb_id = await tested_direction(self.db, context, creative, arguments.direction_id)
+        tree = tree_of(self.db, self.vendors, context)
+        budget = budget_of_test(arguments.budget, tree.account.currency)
+        check_budget_of_test(await tree.fresh_adset(adset_fb_id), tree.account.currency)
+        owner = (context.user_id, tree.account.id)
+        if await self.db.rows(queries.creative_tests, *owner, creative["id"], None, "running", 1):
+            raise ToolFailure(TESTED_ALREADY)
         prepared = _with_id(arguments, "creative_id", creative, "id")
-        if arguments.direction_id is None:
-            return prepared
-        direction, _ = await find_running_direction(self.db, context, arguments.direction_id)
-        return prepared | _with_id(arguments, "direction_id", direction, "id", only=True)
+        return prepared | {"direction_id": str(direction["id"]), "budget": float(budget)}
 
-    async def _uploaded(self, reference: str, context: ToolContext) -> queries.FindCreativesRow:
-        creative = await find_creative(self.db, context, reference)
-        if creative["fb_creative_id"] is None:
-            raise ToolFailure(NOT_UPLOADED)
-        return creative
+
+async def uploaded_creative(db: Database, context: ToolContext, reference: str) -> queries.FindCreativesRow:
+    """The creative with this id or title, if Facebook has it. Raises ToolFailure."""
+    creative = await find_creative(db, context, reference)
+    if creative["fb_creative_id"] is None:
+        raise ToolFailure(NOT_UPLOADED)
+    return creative
+
+
+async def running_ads(
+    db: Database, context: ToolContext, tree: AdTree, creative: queries.FindCreativesRow, adset_fb_id: str | None = None
+) -> list[queries.CreativeAdsRow]:
+    """The ads that show the creative and are not paused, as Facebook has them now."""
+    await tree.ads()
+    rows = await db.rows(queries.creative_ads, context.user_id, tree.account.id, creative["id"])
+    return [row for row in rows if row["status"] == "ACTIVE" and adset_fb_id in (None, row["adset_fb_id"])]
+
+
+async def tested_direction(
+    db: Database, context: ToolContext, creative: queries.FindCreativesRow, reference: str | None
+) -> tuple[queries.AdsDirectionsRow, str]:
+    """The direction whose audience tests a creative, by default its own, and its ad set. Raises ToolFailure."""
+    own = creative["direction_id"]
+    if not (reference := reference or ("" if own is None else str(own))):
+        raise ToolFailure("the creative belongs to no direction: name the direction whose audience tests it")
+    return await find_running_direction(db, context, reference)
+
+
+def budget_of_test(asked: Decimal | None, currency: str) -> Decimal:
+    """The daily budget of a test. Raises ToolFailure if it must be asked for."""
+    if asked is None and currency != "USD":
+        raise ToolFailure(f"the ad account is in {currency}: ask for a budget of about 20 dollars in {currency}")
+    amount = TEST_DOLLARS if asked is None else asked
+    minor_of(amount, currency)
+    return amount
+
+
+def check_budget_of_test(row: queries.AdsAdsetRow, currency: str) -> None:
+    """Raises ToolFailure where the campaign has the budget: Facebook takes no ad set with one of its own there."""
+    if row["campaign_budget_minor"] is not None:
+        budget = money(row["campaign_budget_minor"], currency)
+        raise ToolFailure(
+            f"a test needs a budget of its own, and the campaign {row['campaign']!r} of this direction spends {budget} "
+            f"{currency} a day for all its ad sets: name another direction; nothing was started"
+        )
 
 
 def _with_id(
@@ -92,8 +151,21 @@ def _with_id(
     return values if row["is_id"] else values | {name: str(row[column])}
 
 
+def _check_runs(status: str) -> None:
+    """Raises ToolFailure for what runs no longer."""
+    if status == "PAUSED":
+        raise ToolFailure(PAUSED)
+    _check_exists(status)
+
+
+def _check_exists(status: str) -> None:
+    if status in PAST:
+        raise ToolFailure(f"it is {status.lower()} at Facebook and runs no longer: nothing can be changed")
+
+
 def _check_budget(row: queries.AdsAdsetRow, wanted: Any, currency: str) -> None:
     minor_of(wanted, currency)
+    _check_exists(row["status"])
     if row["daily_budget_minor"] is None and row["campaign_budget_minor"] is not None:
         budget = money(row["campaign_budget_minor"], currency)
         raise ToolFailure(

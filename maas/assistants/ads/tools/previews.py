@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from maas.assistants.ads import queries
+from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import tree_of
 from maas.assistants.ads.creatives import find_creative, title_of
 from maas.assistants.ads.direction_figures import directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import money
+from maas.assistants.ads.tools.preparations import budget_of_test, tested_direction
 from maas.assistants.ads.tools.wordings import BUDGET, STATUS, TARGET
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.tool import ToolContext
@@ -62,6 +64,13 @@ class Previews:
 
     async def creative(self, arguments: Any, context: ToolContext) -> Preview:
         return Preview(title_of(await find_creative(self.db, context, arguments.creative_id)))
+
+    async def creative_test(self, arguments: Any, context: ToolContext) -> Preview:
+        creative = await find_creative(self.db, context, arguments.creative_id)
+        direction, _ = await tested_direction(self.db, context, creative, arguments.direction_id)
+        currency = ad_account_of(context).currency
+        budget = _amount(float(budget_of_test(arguments.budget, currency)), currency)
+        return Preview(f"{title_of(creative)} → {direction['name']}", (Change(BUDGET, "0", budget),))
 
     async def _direction(self, arguments: Any, context: ToolContext, status: str) -> Preview:
         row = await directions_of(self.db, self.vendors, context).find(arguments.direction_id)
