@@ -150,7 +150,7 @@ class ModelServer:
 
     def _calls(self, name: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the round that comes now; none when it is time for words."""
-        number = sum(message["role"] == "assistant" for message in messages)
+        number = sum(message["role"] == "assistant" for message in messages) - _exchanges(messages)
         return [call for calls in self.rounds.get(name, [])[number : number + 1] for call in _as_calls(number, calls)]
 
     def _pieces(self, role: str, calls: list[dict[str, Any]], text: str) -> Iterator[str]:
@@ -191,3 +191,15 @@ def _reply(role: str, kind: str, choice: dict[str, Any] | None) -> dict[str, Any
 
 def _event(chunk: dict[str, Any]) -> str:
     return f"data: {json.dumps(chunk)}\n\n"
+
+
+def _exchanges(messages: list[dict[str, Any]]) -> int:
+    """How many earlier exchanges of the conversation stand before what the user says now."""
+    said = [one for one in messages if one["role"] != "system"]
+    number = 0
+    while 2 * number + 2 < len(said):
+        asked, answer, then = said[2 * number : 2 * number + 3]
+        if (asked["role"], answer["role"], then["role"]) != ("user", "assistant", "user") or answer.get("tool_calls"):
+            break
+        number += 1
+    return number

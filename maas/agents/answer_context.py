@@ -8,6 +8,7 @@ from typing import Any
 
 from maas import queries
 from maas.agents.definition import Agent, Definition, Preamble
+from maas.agents.history import earlier_messages
 from maas.agents.spoken_decision import find_pending_decision
 from maas.agents.tool_loop import LoopResult, ResponderModel, fenced_json, run_tool_loop
 from maas.conversations.language import dialogue_language
@@ -128,6 +129,11 @@ class AnswerContext:
         left = room - (tokens.count(provided) if provided else 0)
         kept = replace(payload, memory=condense(payload.memory.split("\n"), left))
         return (await with_distances(kept, self.run, deps)).system_text() + provided
+
+    async def with_history(self) -> AnswerContext:
+        """Put the newest exchanges of the conversation before what the user says, if the definition asks for them."""
+        earlier = await earlier_messages(self.run, self.model.deps, self.definition.history)
+        return replace(self, request=replace(self.request, messages=(*earlier, *self.request.messages)))
 
     async def with_pending_decision(self) -> AnswerContext:
         """Name to the model what waits for the user; offer it the tool that decides it if the user's message may."""

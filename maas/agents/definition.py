@@ -138,6 +138,7 @@ class Definition(Collector):
     `variants` replace it for shares of its users. `voice` is that of speech; channels of text do not use it.
     `preambles`, by tool or domain: what a follower reads before a call that its model has put no words before. It is
     no part of the answer, and it is not said where whole replies are asked for.
+    `history`: so many of the newest exchanges of the conversation are messages of the request, beside memory.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
 
@@ -167,6 +168,7 @@ class Definition(Collector):
     variants: tuple[Variant, ...] = ()
     voice: Word | None = None
     preambles: dict[Word, Preamble] = Field(default_factory=dict)
+    history: Annotated[int, Field(ge=0, le=50)] = 0
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -269,9 +271,8 @@ class Definition(Collector):
         for field, name in (*called_by_code, *(("opening_tools", one) for one in self.opening_tools)):
             one = tools.get(name)
             if name in tools.domains() or (one and (one.effect != "read" or one.parameters["required"])):
-                raise bad_assistant(
-                    self.name, f"{field}: {name!r} must be a tool that only reads and needs no arguments"
-                )
+                message = f"{field}: {name!r} must be a tool that only reads and needs no arguments"
+                raise bad_assistant(self.name, message)
 
     def _check_collector(self, prefix: str, voice: Collector, tools: Toolset) -> None:
         for field, tool in (("completion", voice.completion), ("photo_tool", voice.photo_tool)):
@@ -298,6 +299,8 @@ def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definiti
         raise bad_assistant(name, "; ".join(map(str, problems_of(error)))) from error
     if message := _problem_of_agents(definition.routing, definition.agents):
         raise bad_assistant(name, message)
+    if definition.history and (definition.slots or definition.routing not in ("single", "meta_tools")):
+        raise bad_assistant(name, f"history: {definition.routing} does not read it here; leave it out")
     return definition
 
 

@@ -274,7 +274,7 @@ async def _read_definition(run: Run, deps: Deps) -> Definition | None:
 async def _answer(context: AnswerContext) -> Reply:
     session = {"routing": context.definition.routing, "mode": context.mode, "domains": context.tools.domains()}
     async with debug_log().span(3, "session", session):
-        context = await context.with_provider_context()
+        context = await (await context.with_provider_context()).with_history()
         reply = await _route(await context.with_pending_decision())
         if isinstance(reply, CheckedReply):
             return reply

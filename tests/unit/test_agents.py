@@ -60,6 +60,8 @@ def agent(name: str, **fields: Any) -> dict[str, Any]:
     [
         ({"routing": "guess"}, "routing: Input should be 'single', 'meta_tools', 'classifier' or 'handoff'"),
         ({"agents": [agent("ads")]}, "agents: the routing single has none"),
+        ({"routing": "classifier", "agents": [agent("ads")], "history": 3}, "history: classifier does not read it"),
+        (SURVEY | {"history": 3}, "history: single does not read it here"),
         ({"routing": "classifier"}, "agents: classifier needs at least one"),
         ({"routing": "handoff"}, "agents: handoff needs at least one"),
         ({"routing": "classifier", "agents": [agent("ads"), agent("ads")]}, "two are named 'ads'"),

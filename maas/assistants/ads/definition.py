@@ -12,6 +12,7 @@ from maas.settings import Settings
 ORCHESTRATOR_MODEL, AGENT_MODEL = "openai:gpt-5.2", "openai:gpt-4o-mini"
 AGENT_TEMPERATURE, AGENT_TOKENS = 0.3, 1500
 MAX_CALLS, MAX_SECONDS = 30, 300.0
+EXCHANGES = 6  # of a conversation, that the orchestrator reads as messages
 BUILT_IN = "extractive:"
 ROLES = {"ads": "AdsAgent", "creative": "CreativeAgent", "crm": "CrmAgent", "whatsapp": "WhatsappAgent"}
 ABOUT = {
@@ -63,6 +64,7 @@ def define_ads(settings: Settings) -> Definition:
         limits=Limits(rounds=own.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
         model=model,
         language="ru",
+        history=EXCHANGES,
         opening="/start",
         needs=_needs(model, settings),
     )

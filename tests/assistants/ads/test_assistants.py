@@ -56,6 +56,7 @@ def business(shared: Marketer) -> Marketer:
         "whatsapp_messages",
         "whatsapp_chats",
         "whatsapp_integration",
+        "whatsapp_sends",
     ):
         shared.stack.rows(f"delete from {table} where user_id = %s", shared.user)
     return shared
@@ -188,6 +189,25 @@ def test_an_approved_change_is_made_once(business: Marketer) -> None:
     (stored,) = business.stack.rows("select body from tool_executions where run_id = %s", outcome["id"])
     assert stored["body"]["verification"] == {"verified": True, "daily_budget": 70.5}
     assert run["id"] != outcome["id"] and outcome["kind"] == "action"
+
+
+def test_earlier_exchanges_are_messages(business: Marketer) -> None:
+    """Before the question, whole and in their order; results of tools come after it, of this question alone."""
+    conversation = uuid4()
+    business.models.rounds["responder"] = [[execute(("getSpendReport", {"period": "last_7d"}))]]
+    business.models.replies[SPEAKERS["ads"]] = "За 7 дней 20 USD."
+    business.ask("Сколько потратили за 7 дней?", conversation=conversation)
+    business.ask("Чужой разговор", conversation=uuid4())
+    business.models.requests.clear()
+    business.ask("А за 30?", conversation=conversation)
+    first, then = [one["messages"] for one in business.models.said_to("responder") if one.get("tools")]
+    assert [(one["role"], one["content"]) for one in first[1:]] == [
+        ("user", "Сколько потратили за 7 дней?"),
+        ("assistant", "За 7 дней 20 USD."),
+        ("user", "А за 30?"),
+    ]
+    assert [one["role"] for one in then] == ["system", "user", "assistant", "user", "assistant", "tool"]
+    assert then[: len(first)] == first
 
 
 CHANGES = {
