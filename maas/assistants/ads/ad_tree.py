@@ -6,7 +6,7 @@ account is unknown here, too.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 from uuid import UUID
@@ -102,6 +102,13 @@ class AdTree:
     async def figures(self, level: Level, period: Period, parent: str | None = None) -> dict[str, Figures]:
         """The figures of each object of `level`, by its id of Facebook."""
         return sums_of(await self.insights(level, period, parent))
+
+    async def adset_figures(
+        self, period: Period, parent: str | None = None
+    ) -> tuple[dict[str, Figures], dict[str, Mapping[str, int]]]:
+        """The figures of each ad set, and what was done, by type of action."""
+        found = await self.insights("adset", period, parent)
+        return sums_of(found), {one.object_fb_id: one.actions for one in found if one.object_fb_id is not None}
 
     async def adset_days(self, adset_fb_ids: Iterable[str], period: Period) -> list[Insights]:
         """The figures of ad sets by day; they are kept."""

@@ -164,6 +164,37 @@ async def test_ad_sets(shop: Shop) -> None:
     assert data["count"] == 3 and data["adsets"][0]["id"] == "111" and data["adsets"][0]["spend"] == 10.0
 
 
+@pytest.mark.parametrize(
+    ("goal", "event", "shown", "results", "cost"),
+    [
+        ("LEAD_GENERATION", None, "LEAD_GENERATION", 10, 3.0),
+        ("OFFSITE_CONVERSIONS", "PURCHASE", "PURCHASE", 4, 7.5),
+        ("OFFSITE_CONVERSIONS", "LEAD", "LEAD", 10, 3.0),
+        ("VALUE", "PURCHASE", "VALUE", 4, 7.5),
+        ("LANDING_PAGE_VIEWS", None, "LANDING_PAGE_VIEWS", 60, 0.5),
+        ("LINK_CLICKS", None, "LINK_CLICKS", 90, 0.33),
+        ("APP_INSTALLS", None, "APP_INSTALLS", 0, None),
+        ("REACH", None, "REACH", None, None),
+    ],
+)
+async def test_an_ad_set_has_the_results_that_it_is_optimised_for(
+    shop: Shop, facebook: Running, goal: str, event: str | None, shown: str, results: int | None, cost: float | None
+) -> None:
+    """A shop sells, and its ads bring no leads; what is not read is no nought."""
+    promoted = {"pixel_id": "1", "custom_event_type": event} if event else None
+    facebook.merge({"adsets": {"111": {"optimization_goal": goal, "promoted_object": promoted}}})
+    days = {"2026-11-18": {"purchases": 3, "landings": 50}, "2026-11-20": {"purchases": 1, "landings": 10}}
+    facebook.merge({"days": {"121": days}})
+    for tool in ("getAdSets", "getCampaignDetails"):
+        data = await shop.data(tool, {"campaign_id": "101", "period": "last_30d"})
+        one = next(one for one in data["adsets"] if one["id"] == "111")
+        assert (one["goal"], one["results"], one["cost_per_result"]) == (shown, results, cost)
+        assert (one["spend"], one["leads"]) == (30.0, 10) and "results" in data["definitions"]
+    facebook.merge({"max_days": 2})
+    (one,) = [one for one in (await shop.data("getAdSets", {"period": "last_30d"}))["adsets"] if one["id"] == "111"]
+    assert one["results"] == results, "halves of a period add up"
+
+
 async def test_spend_by_day_and_by_campaign(shop: Shop) -> None:
     data = await shop.data("getSpendReport", {"period": "last_30d"})
     assert [(one["day"], one["spend"], one["leads"]) for one in data["items"]] == [

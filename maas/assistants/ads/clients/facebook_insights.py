@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Literal
@@ -29,7 +30,8 @@ FIGURES = (
 class Insights:
     """Figures of one object of `level`; of one day, or of the whole period if `day` is None.
 
-    `video_views` counts started videos, p25 to p95 how often a quarter, half, three quarters and 95 % were watched.
+    `video_views` counts started videos, p25 to p95 how often a quarter, half, three quarters and 95 % were watched,
+    `actions` all that was done, by type.
     """
 
     object_fb_id: str | None
@@ -44,6 +46,7 @@ class Insights:
     p50: int
     p75: int
     p95: int
+    actions: Mapping[str, int] = field(default_factory=dict)
 
 
 def parts_of(since: date, until: date) -> Iterator[tuple[date, date]]:
@@ -81,6 +84,7 @@ def _sum(one: Insights, other: Insights) -> Insights:
         p50=one.p50 + other.p50,
         p75=one.p75 + other.p75,
         p95=one.p95 + other.p95,
+        actions=Counter(one.actions) + Counter(other.actions),
     )
 
 
@@ -101,4 +105,5 @@ def insights_of(row: replies.Figures, level: Level, by_day: bool) -> Insights:
         p50=replies.watched(row.video_p50_watched_actions),
         p75=replies.watched(row.video_p75_watched_actions),
         p95=replies.watched(row.video_p95_watched_actions),
+        actions=row.counts,
     )

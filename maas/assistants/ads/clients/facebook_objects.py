@@ -9,7 +9,10 @@ from maas.assistants.ads.clients import facebook_replies as replies
 
 ACCOUNT_FIELDS = ("id", "name", "currency", "timezone_name", "account_status", "disable_reason")
 CAMPAIGN_FIELDS = ("id", "name", "status", "effective_status", "objective", "daily_budget")
-ADSET_FIELDS = ("id", "campaign_id", "name", "status", "effective_status", "daily_budget")
+ADSET_FIELDS = (
+    *("id", "campaign_id", "name", "status", "effective_status", "daily_budget"),
+    *("optimization_goal", "promoted_object"),
+)
 AD_FIELDS = ("id", "adset_id", "campaign_id", "name", "status", "effective_status", "creative{id,name,video_id}")
 
 
@@ -39,7 +42,10 @@ class Campaign:
 
 @dataclass(frozen=True, slots=True)
 class AdSet:
-    """An ad set; `daily_budget_minor` is None if the campaign has the budget, or the set one for its whole life."""
+    """An ad set; `daily_budget_minor` is None if the campaign has the budget, or the set one for its whole life.
+
+    `goal` is what it is optimised for, `event` which event, where its goal is to have events.
+    """
 
     fb_id: str
     campaign_fb_id: str
@@ -47,6 +53,8 @@ class AdSet:
     status: str
     effective_status: str
     daily_budget_minor: int | None
+    goal: str | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,9 @@ def campaign_of(one: replies.Campaign) -> Campaign:
 
 
 def adset_of(one: replies.AdSet) -> AdSet:
-    return AdSet(one.id, one.campaign_id, one.name, one.status, one.effective_status, one.daily_budget)
+    event = one.promoted_object.custom_event_type if one.promoted_object else None
+    budget, goal = one.daily_budget, one.optimization_goal
+    return AdSet(one.id, one.campaign_id, one.name, one.status, one.effective_status, budget, goal, event)
 
 
 def ad_of(one: replies.Ad) -> Ad:

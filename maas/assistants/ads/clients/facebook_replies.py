@@ -204,11 +204,17 @@ class Campaign(Status, Budget):
     objective: Name | None = None
 
 
+class Promoted(BaseModel):
+    custom_event_type: Name | None = None
+
+
 class AdSet(Status, Budget):
     id: Id
     campaign_id: Id
     name: Name = ""
     effective_status: Name = ""
+    optimization_goal: Name | None = None
+    promoted_object: Promoted | None = None
 
 
 class Creative(Created):
@@ -279,6 +285,11 @@ class Figures(BaseModel):
     @property
     def leads(self) -> int:
         return _first(self.actions, LEAD_TYPES) + _first(self.actions, (CONVERSATION,))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The actions by type; one of each."""
+        return {one.action_type: int(one.value) for one in reversed(self.actions)}
 
     @property
     def video_views(self) -> int:

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from maas.assistants.ads.ad_tree import AdTree, figures_of, together, tree_of
 from maas.assistants.ads.clients.facebook_objects import Ad, AdSet, Campaign
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl
+from maas.assistants.ads.goals import RESULTS, goal_of, results_of
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.references import DELETED, PAST
 from maas.assistants.ads.targets import versus_target
@@ -33,7 +34,7 @@ from maas.tools.tool import Tool, ToolContext, tool
 DOMAIN = "ads"
 T = TypeVar("T", Campaign, AdSet, Ad)
 TIMEOUT_S = 60.0  # large accounts have many pages
-_METRICS = {name: DEFINITIONS[name] for name in ("leads", "cpl", "cpm", "ctr")}
+_METRICS = {name: DEFINITIONS[name] for name in ("leads", "cpl", "cpm", "ctr")} | {"results": RESULTS}
 
 
 class CampaignsArguments(ListArguments):
@@ -79,9 +80,9 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = await period_of(db, arguments, context, "last_7d")
         found = await tree.find_campaign(arguments.campaign_id)
         fb_id = found["fb_id"]
-        of_campaign, of_adsets, of_ads = await together(
+        of_campaign, (of_adsets, done), of_ads = await together(
             tree.figures("campaign", period, fb_id),
-            tree.figures("adset", period, fb_id),
+            tree.adset_figures(period, fb_id),
             tree.figures("ad", period, fb_id),
         )
         campaigns = await tree.campaigns()
@@ -93,7 +94,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         campaign = [_campaign(one, of_campaign.get(fb_id, Figures()), tree) for one in campaigns if one.fb_id == fb_id]
         adsets, ads = _current(adsets, of_adsets), _current(ads, of_ads)
         of_sets = _largest([(one, of_adsets.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
-        sets = [_adset(one, of, tree, targets) for one, of in of_sets]
+        sets = [_adset(one, of, done.get(one.fb_id, {}), tree, targets) for one, of in of_sets]
         of_shown = _largest([(one, of_ads.get(one.fb_id, Figures())) for one in ads], arguments.limit)
         shown_ads = [_ad(one, of) for one, of in of_shown]
         data = _head(period, tree) | {
@@ -113,12 +114,12 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         parent = None
         if arguments.campaign_id is not None:
             parent = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
-        adsets, figures = await together(tree.adsets(parent), tree.figures("adset", period, parent))
+        adsets, (figures, done) = await together(tree.adsets(parent), tree.adset_figures(period, parent))
         adsets += await tree.unlisted_adsets(adsets, figures)
         targets = await _targets(tree)
         adsets = _current(adsets, figures)
         shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
-        items = [_adset(one, of, tree, targets) for one, of in shown]
+        items = [_adset(one, of, done.get(one.fb_id, {}), tree, targets) for one, of in shown]
         return ToolAnswer(_head(period, tree) | {"count": len(adsets), "adsets": items}, entities(items))
 
     @tool(name="getSpendReport", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
@@ -181,8 +182,11 @@ def _campaign(one: Campaign, figures: Figures, tree: AdTree) -> dict[str, Any]:
     } | figures.shown()
 
 
-def _adset(one: AdSet, figures: Figures, tree: AdTree, targets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    currency = tree.account.currency
+def _adset(
+    one: AdSet, figures: Figures, done: Mapping[str, int], tree: AdTree, targets: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """An ad set with its figures; `done` are its actions by type."""
+    currency, results = tree.account.currency, results_of(one, figures, done)
     shown = {
         "id": one.fb_id,
         "name": one.name,
@@ -190,6 +194,9 @@ def _adset(one: AdSet, figures: Figures, tree: AdTree, targets: Mapping[str, Map
         "effective_status": one.effective_status,
         "campaign_id": one.campaign_fb_id,
         "daily_budget": money(one.daily_budget_minor, currency),
+        "goal": goal_of(one),
+        "results": results,
+        "cost_per_result": rounded(cpl(figures.spend, results)) if results is not None else None,
     } | figures.shown()
     if (target := targets.get(one.fb_id)) is not None:
         value: Decimal | None = cpl(figures.spend, figures.leads)

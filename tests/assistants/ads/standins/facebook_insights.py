@@ -25,6 +25,10 @@ VIDEO = {
     "video_p75_watched_actions": "p75",
     "video_p95_watched_actions": "p95",
 }
+GOALS = {
+    "purchases": ("purchase", "omni_purchase", "offsite_conversion.fb_pixel_purchase"),
+    "landings": ("landing_page_view", "omni_landing_page_view"),
+}
 LEAD_TYPES = ("offsite_conversion.fb_pixel_lead", "onsite_conversion.lead_grouped", "lead")
 FIGURES = {"spend", "impressions", "clicks", "actions", "account_id", "campaign_id", "adset_id", "ad_id", *VIDEO}
 HIDDEN = {"ARCHIVED", "DELETED"}  # from lists and figures that do not ask for them
@@ -93,6 +97,8 @@ def row(total: Json, owners: dict[str, str]) -> Iterator[tuple[str, Any]]:
         LEAD_TYPES, total["leads"]
     )
     actions["onsite_conversion.messaging_conversation_started_7d"] = total["conversations"]
+    for name, types in GOALS.items():
+        actions |= dict.fromkeys(types, total[name])
     if found := [{"action_type": name, "value": str(int(count))} for name, count in actions.items() if count]:
         yield "actions", found
     for field, name in VIDEO.items():
