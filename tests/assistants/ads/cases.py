@@ -36,6 +36,14 @@ def window_of(account: str, period: str) -> Window:
     return Window(account, zone, first, last)
 
 
+def temperature_of(dialogue: dict[str, Any]) -> str:
+    """By what the client wrote, and how long ago the last message was."""
+    written, ago = dialogue["messages"], NOW - dialogue["last_at"]
+    if written >= 4 and ago < timedelta(hours=24):
+        return "hot"
+    return "warm" if written >= 2 or ago < timedelta(days=7) else "cold"
+
+
 class Case:
     """The tools of one ad account in one period against the truth; `wrong` are the figures that differ."""
 

@@ -58,9 +58,7 @@ async def test_tree(client: FacebookClient) -> None:
         Campaign("11", "Заявки", "ACTIVE", "ACTIVE", "OUTCOME_LEADS", None),
         Campaign("12", "Охват", "PAUSED", "PAUSED", None, 9000),
     ]
-    assert await client.adsets("11") == [
-        AdSet("21", "11", "Москва", "ACTIVE", "ACTIVE", 5000, "LEAD_GENERATION")
-    ]
+    assert await client.adsets("11") == [AdSet("21", "11", "Москва", "ACTIVE", "ACTIVE", 5000, "LEAD_GENERATION")]
     assert [one.effective_status for one in await client.adsets("act_1")] == ["ACTIVE", "CAMPAIGN_PAUSED"]
     assert [one.fb_id for one in await client.ads("21")] == ["31", "32"]
     assert await client.ads("12") == [Ad("33", "22", "12", "Без креатива", "ACTIVE", "CAMPAIGN_PAUSED", None)]

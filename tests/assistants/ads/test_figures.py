@@ -16,11 +16,11 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from shared.db import open_database
 from tests.assistants.ads.asked import assistant, numbers, shown, sources, window
-from tests.assistants.ads.cases import FIGURES, NOTHING, VIDEO, Case
+from tests.assistants.ads.cases import FIGURES, NOTHING, VIDEO, Case, temperature_of, window_of
 from tests.assistants.ads.questions import QUESTIONS, Order, Question, Refusal
 from tests.assistants.ads.truth import Truth
 from tests.assistants.ads.year import Year, YearShop, as_worker, loaded_year
-from tests.demo.agency import ACCOUNTS, CAMPAIGNS
+from tests.demo.agency import ACCOUNTS, CAMPAIGNS, OF_ADSET
 from tests.demo.services import TOKEN
 
 PERIODS = ("last_7d", "last_30d", "this_month", "last_month", "last_12m", "all")
@@ -72,11 +72,22 @@ async def test_campaigns_ad_sets_and_ads(case: Case) -> None:
         case.same("getSpendReport", {"name": names[item["id"]]}, item, "name")
     data = await case.ask("getAdSets", limit=100)
     case.list("getAdSets", case.truth.figures("adset", case.window), data["adsets"], FIGURES)
-    ads = case.truth.figures("ad", case.window)
-    shown = [
-        ad for one in campaigns for ad in (await case.ask("getCampaignDetails", campaign_id=one, limit=100))["ads"]
-    ]
-    case.list("getCampaignDetails", ads, shown, FIGURES)
+    adsets, shown = case.truth.figures("adset", case.window), []
+    for one in campaigns:
+        details = await case.ask("getCampaignDetails", campaign_id=one, limit=100)
+        own = {key: of for key, of in adsets.items() if OF_ADSET[key].campaign == one}
+        case.same(f"getCampaignDetails {one}", campaigns[one], details["campaign"], *FIGURES)
+        case.list(f"getCampaignDetails {one}", own, details["adsets"], FIGURES)
+        data = await case.ask("getAdSets", campaign_id=names[one], limit=100) if _is_only(names[one]) else details
+        case.list(f"getAdSets {one}", own, data["adsets"], FIGURES)
+        for adset in data["adsets"]:
+            case.same(f"getAdSets {adset['id']}", {"results": adset["leads"]}, adset, "results")
+        shown += details["ads"]
+    case.list("getCampaignDetails", case.truth.figures("ad", case.window), shown, FIGURES)
+
+
+def _is_only(campaign: str) -> bool:
+    return sum(one.name == campaign for one in CAMPAIGNS) == 1
 
 
 async def test_days(case: Case) -> None:
@@ -120,6 +131,16 @@ async def test_creatives(case: Case, year: Year) -> None:
             case.results(f"{tool} {one['title']}", true, spend, one | {"local_leads": one["leads_here"]})
             if "video" in one and one["key"] in figures:
                 case.same(f"{tool} {one['title']}", figures[one["key"]], one["video"], *VIDEO)
+    for one in shown[::7]:
+        detail = await case.ask("getCreativeDetails", creative_id=one["id"])
+        case.same(f"getCreativeDetails {one['title']}", one, detail["creative"], *(one.keys() - {"key"}))
+    for metric, best in (("spend", max), ("cpl", min), ("ctr", max)):
+        values = [of[metric] for of in figures.values() if of[metric] is not None]
+        for tool, is_best in (("getTopCreatives", True), ("getWorstCreatives", False)):
+            data = await case.ask(tool, metric=metric, limit=50)
+            given = [one[metric] for one in data["creatives"] if one[metric] is not None and one["impressions"]]
+            is_down = is_best == (best is max)
+            case.same(f"{tool} {metric}", {"order": sorted(values, reverse=is_down)}, {"order": given}, "order")
     for title, creative in list(titles.items())[:: 20 if case.period == "all" else 39]:
         if creative not in figures or all(one["title"] != title for one in shown):
             continue
@@ -150,6 +171,9 @@ async def test_return(case: Case, year: Year) -> None:
     case.same("getROIReport without_creative", {"spend": 0.0}, data["without_creative"], "spend")
 
 
+_QUALIFIED = {"engaged": "engaged", "qualified": "crm"}
+
+
 async def test_leads_and_sales(case: Case) -> None:
     true = case.truth.business(case.window)
     data = await case.ask("getSalesQuality")
@@ -158,19 +182,44 @@ async def test_leads_and_sales(case: Case) -> None:
         "qualified_leads_crm": true["qualified"],
         "qualified_leads_engaged": true["engaged"],
         "crm_qualification_rate": true["rate"],
+        "leads_with_2_messages": true["wrote"],
         "revenue": true["revenue"],
         "currency": "KZT",
     }
+    always = case.truth.business(window_of(case.account, "all"))
+    named = {"leads": "leads", "qualified_leads_crm": "qualified", "qualified_leads_engaged": "engaged"}
+    named |= {"leads_with_2_messages": "wrote", "crm_qualification_rate": "rate"}
+    known |= {f"{name}_all_time": always[of] for name, of in named.items()}
     case.same("getSalesQuality", known, data, *known)
     data = await case.ask("getFunnelStats")
     steps = {one["step"]: one["count"] for one in data["steps"]}
     counted = {"leads": true["leads"], "engaged": true["engaged_or_further"], "paid": true["paid"]}
+    counted["qualified_crm"] = case.truth.leads(case.window, "(is_qualified or revenue > 0)")
     case.same("getFunnelStats", counted, steps, *counted)
-    stages = {row["id"]: row["count"] for one in data["pipelines"] for row in one["stages"] if row["id"]}
+    for one in data["steps"]:
+        percent = round(one["count"] * 100 / true["leads"] + 1e-9, 2)
+        case.same(f"getFunnelStats {one['step']}", {"percent_of_leads": percent}, one, "percent_of_leads")
+    case.same("getFunnelStats", {"revenue": true["revenue"]}, data, "revenue")
+    stages = {row["id"]: row for one in data["pipelines"] for row in one["stages"] if row["id"]}
     in_stages = case.truth.stages(case.window)
-    case.same("getFunnelStats stages", in_stages, stages, *in_stages)
-    data = await case.ask("getLeads")
-    case.same("getLeads", {"count": true["leads"]}, data, "count")
+    case.same("getFunnelStats stages", dict.fromkeys(in_stages, True), dict.fromkeys(stages, True), *in_stages)
+    for key, of in in_stages.items():
+        row = {"leads": stages[key]["count"]}
+        row |= {name: stages[key][f"qualified_leads_{of}"] for name, of in _QUALIFIED.items()}
+        case.same(f"getFunnelStats {key}", of, row | {"revenue": stages[key]["revenue"]}, *of)
+    for arguments, condition in (
+        ({}, "true"),
+        ({"is_qualified": True}, "is_qualified"),
+        ({"is_qualified": False}, "not is_qualified"),
+        ({"is_engaged": True}, "is_engaged"),
+        ({"is_engaged": False}, "not is_engaged"),
+        ({"stage_id": "12"}, "stage = 12"),
+        ({"creative_id": "Видео 2"}, "title = 'Видео 2'"),
+    ):
+        if "creative_id" in arguments and case.account != "act_20260":
+            continue
+        data = await case.ask("getLeads", limit=1, **arguments)
+        case.same(f"getLeads {arguments}", {"count": case.truth.leads(case.window, condition)}, data, "count")
 
 
 async def test_dialogues(case: Case) -> None:
@@ -189,6 +238,16 @@ async def test_dialogues(case: Case) -> None:
         shown = given | {"last_message_at": at, "is_lead": given["lead_id"] is not None}
         case.same(f"getDialogs {one['jid']}", known, shown, *known)
     assert "lid" not in str(data["dialogs"])
+    for given, one in list(zip(data["dialogs"], newest, strict=True))[::25]:
+        body = await case.shop.data("getDialogMessages", {"dialog_id": given["id"], "limit": 100}, account=case.account)
+        sent = [message["from"] for message in body["messages"]]
+        shown = {"messages": sent.count("client"), "answers": sent.count("business")}
+        if body["count"] <= 100:
+            case.same(f"getDialogMessages {one['jid']}", one, shown, "messages", "answers")
+    for temperature in ("hot", "warm", "cold"):
+        data = await case.ask("getDialogs", temperature=temperature, limit=1)
+        warm = sum(temperature_of(one) == temperature for one in true.values())
+        case.same(f"getDialogs {temperature}", {"count": warm}, data, "count")
 
 
 async def test_each_lead(shop: YearShop, truth: Truth) -> None:

@@ -100,7 +100,7 @@ class Truth:
         """All leads of those days, of whatever ad."""
         (row,) = self.rows(
             f"""select {_RESULTS}, count(*) filter (where is_engaged or is_qualified) as engaged_or_further,
-                  count(*) filter (where revenue > 0) as paid,
+                  count(*) filter (where revenue > 0) as paid, count(*) filter (where messages >= 2) as wrote,
                   round(count(*) filter (where is_qualified) * 100.0 / nullif(count(*), 0), 2) as rate
                 from agency.leads where (created_at at time zone %s)::date between %s and %s""",
             window.zone,
@@ -109,12 +109,18 @@ class Truth:
         )
         return row
 
-    def stages(self, window: Window) -> dict[str, int]:
-        """How many leads of those days are in each stage of the CRM."""
-        query = """
-            select stage::text as key, count(*) as leads from agency.leads
+    def stages(self, window: Window) -> Rows:
+        """What became of the leads of those days that are in each stage of the CRM."""
+        query = f"""
+            select stage::text as key, {_RESULTS} from agency.leads
             where stage is not null and (created_at at time zone %s)::date between %s and %s group by 1"""
-        return {key: row["leads"] for key, row in self._by_key(query, window.zone, window.first, window.last).items()}
+        return self._by_key(query, window.zone, window.first, window.last)
+
+    def leads(self, window: Window, condition: str) -> int:
+        """How many leads of those days meet a condition in SQL."""
+        query = f"""select count(*) as leads from agency.leads
+            where (created_at at time zone %s)::date between %s and %s and {condition}"""
+        return int(self.rows(query, window.zone, window.first, window.last)[0]["leads"])
 
     def dialogues(self, window: Window) -> Rows:
         """The dialogues whose last message is of those days."""
