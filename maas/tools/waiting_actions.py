@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from maas import queries
 from maas.conversations.language import Spoken, dialogue_language
@@ -112,15 +112,31 @@ def describe(rows: Sequence[queries.ShowActionsRow], language: Spoken, *, is_dia
     if len(rows) == 1 and number == 1:
         (row,) = rows
         how = words["typed"] if is_dialogue else words["untyped"].format(id=f"`{row['id']}`")
-        return "\n".join([f"{MARK} **{words['one']}** {title_of(row, language)}", *_lines(row, language), "", how])
+        title, *lines = describe_call(row, language)
+        return "\n".join([f"{MARK} **{words['one']}** {title}", *lines, "", how])
     lines = [f"{MARK} **{words['several'].format(n=number)}**"]
     for place, row in enumerate(rows, 1):
-        lines += ["", f"**{place}.** {title_of(row, language)}", *_lines(row, language)]
+        title, *of_call = describe_call(row, language)
+        lines += ["", f"**{place}.** {title}", *of_call]
     lines += ["", words["more"].format(n=number - len(rows))] if number > len(rows) else []
     return "\n".join([*lines, "", words["several_typed" if is_dialogue and len(rows) == number else "none"]])
 
 
-def title_of(row: queries.ShowActionsRow, language: Spoken) -> str:
+class Call(TypedDict):
+    """The columns of an action that say what it does."""
+
+    tool: Any
+    arguments: Any
+    effect: Any
+    wording: Any
+
+
+def describe_call(row: Call, language: Spoken) -> list[str]:
+    """The lines of Markdown that say what a call does: its title, object, changes, arguments, effect and reason."""
+    return [title_of(row, language), *_lines(row, language)]
+
+
+def title_of(row: Call, language: Spoken) -> str:
     """A call in words: the title of its tool, which code gives, else what its tool says of itself, as a quotation."""
     title = row["wording"].get("title")
     name = code(row["tool"], MAX_NAME_CHARS)
@@ -143,7 +159,7 @@ def values_in_line(value: Any, language: Spoken) -> str:
     return "; ".join(parts[:MAX_ARGUMENTS])
 
 
-def _lines(row: queries.ShowActionsRow, language: Spoken) -> list[str]:
+def _lines(row: Call, language: Spoken) -> list[str]:
     words, wording = WORDS[language], row["wording"]
     lines = [f"- {name}: {value}" for name, value in _facts(wording, row["arguments"], language)]
     lines.append(f"- {words['effect']}: {words[row['effect']]}")

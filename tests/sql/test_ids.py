@@ -295,7 +295,7 @@ OF_USER = {
     "expect_documents": 1, "mark_document": 1, "document": 1, "nearest_chunks": 1, "knowledge_chunks": 1, "passages": 1,
     "document_chunks": 1,
     "memory_totals": 1, "knowledge_state": 1, "knowledge_terms": 1, "knowledge_candidates": 1,
-    "chat_conversation": 2, "chat_status": 2, "telegram_follow": 3,
+    "chat_conversation": 2, "chat_status": 2, "telegram_follow": 3, "telegram_action": 2,
     "create_webhook": 1, "list_webhooks": 1, "create_schedule": 1, "list_schedules": 1,
     "set_secret": 1, "renew_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
     "user_specs": 1, "set_specs": 1, "add_ads_account": 1, "list_ads_accounts": 1, "remove_ads_account": 1,

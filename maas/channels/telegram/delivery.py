@@ -123,7 +123,7 @@ class Delivery:
         language, chat_id, message_id = cast(Language, row["language"]), row["chat_id"], row["message_id"]
         assert message_id is not None  # of other actions the query has no row
         name = {"failed": "failed_action", "executing": "approved"}.get(row["status"], row["status"])
-        content = describe_action(language, row["tool"], row["arguments"], say(language, name))
+        content = describe_action(language, row, say(language, name))
         try:
             await edit_message(self._client, self._limits, chat_id, message_id, content, ())
         except VendorError as error:
@@ -285,7 +285,10 @@ class Delivery:
     async def _show_action(self, messages: Messages, number: int, action: dict[str, Any]) -> None:
         """Ask for an approval with two buttons."""
         language, action_id = messages.reply.language, UUID(action["action_id"])
-        content = describe_action(language, action["tool"], action["arguments"])
+        row = await self._db.row(queries.telegram_action, action_id, messages.reply.user_id)
+        if row is None:  # erased meanwhile
+            return
+        content = describe_action(language, row)
         choices, shown = (("approve", "y"), ("reject", "n")), action["fingerprint"][:FINGERPRINT_CHARS]
         keyboard = [[(say(language, name), f"a:{sign}:{action_id}:{shown}") for name, sign in choices]]
         if await messages.show_once(number, action_id, content, keyboard):

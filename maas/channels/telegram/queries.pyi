@@ -123,10 +123,20 @@ class TelegramDecidedRow(TypedDict):
     action_id: UUID
     tool: str
     arguments: Any
+    effect: Literal["read", "write", "dangerous"]
+    wording: Any
     status: str | Any
     action_run_id: UUID | None
 
 telegram_decided: Query[TelegramDecidedRow, pg.int8]
+
+class TelegramActionRow(TypedDict):
+    tool: str
+    arguments: Any
+    effect: Literal["read", "write", "dangerous"]
+    wording: Any
+
+telegram_action: Query[TelegramActionRow, pg.uuid, pg.uuid]
 
 class TelegramBotsRow(TypedDict):
     bot_id: int

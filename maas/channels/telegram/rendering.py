@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from telegramify_markdown import convert, richify, split_entities
 
 from maas.channels.telegram.client import MAX_RICH_CHARS, MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
 from maas.channels.telegram.phrases import Language, say
+from maas.tools.waiting_actions import MAX_VALUE_CHARS, Call, describe_call
 from shared.text import clean, shorten
 
 MAX_MARKDOWN_CHARS = 200_000
@@ -40,14 +40,19 @@ def plain(text: str) -> RichText:
     return RichText(text[:MAX_TEXT_UNITS] if utf16_length(text) <= MAX_TEXT_UNITS else text[: MAX_TEXT_UNITS // 2])
 
 
-def describe_action(language: Language, tool: str, arguments: Any, outcome: str | None = None) -> RichText:
-    """A tool call that waits for approval, or what became of it; stored text cannot imitate our own."""
+def describe_action(language: Language, action: Call, outcome: str | None = None) -> RichText:
+    """A tool call that waits for approval, or what became of it; stored text cannot imitate our own.
+
+    Texts that are too long for a line stand whole below, so that nothing is approved unseen.
+    """
     heading = say(language, "approval") if outcome is None else outcome
-    shown = shorten(clean(json.dumps(arguments, ensure_ascii=False, indent=1)), MAX_ARGUMENT_CHARS)
-    before = f"{heading}\n{clean(tool)}\n"
-    bold = {"type": "bold", "offset": 0, "length": utf16_length(heading)}
-    code = {"type": "pre", "offset": utf16_length(before), "length": utf16_length(shown)}
-    return RichText(before + shown, (bold, code))
+    (shown,) = render("\n".join([f"**{heading}**", "", *describe_call(action, language)]))[:1]
+    values = [one for one in action["arguments"].values() if isinstance(one, str) and len(one) > MAX_VALUE_CHARS]
+    whole = shorten(clean("\n\n".join(values)), MAX_ARGUMENT_CHARS)
+    if not whole or utf16_length(shown.text) + utf16_length(whole) + 2 > MAX_TEXT_UNITS:
+        return shown
+    pre = {"type": "pre", "offset": utf16_length(shown.text) + 2, "length": utf16_length(whole)}
+    return RichText(f"{shown.text}\n\n{whole}", (*shown.entities, pre))
 
 
 def hash_of(content: RichText, keyboard: Keyboard) -> str:

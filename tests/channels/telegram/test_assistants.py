@@ -188,7 +188,14 @@ def ask_for_budget(chats: Messenger) -> dict[str, Any]:
 def test_an_approval_by_a_button(business: tuple[Marketer, Messenger]) -> None:
     one, chats = business
     asked = ask_for_budget(chats)
-    assert "updateBudget" in asked["text"] and '"daily_budget": 70' in asked["text"]
+    for words in (
+        "Изменить дневной бюджет группы объявлений",
+        "с чем: Алматы",
+        "50 USD → 70 USD",
+        "каждый день тратит",
+    ):
+        assert words in asked["text"], asked["text"]
+    assert "{" not in asked["text"] and "**" not in asked["text"]
     assert [button["text"] for button in asked["keyboard"][0]] == ["Подтвердить", "Отклонить"]
     stranger = chats.press(asked, sender=66)
     poll(lambda: stranger in chats.telegram.state().get("answers", {}), what="the stranger is answered")
@@ -199,6 +206,7 @@ def test_an_approval_by_a_button(business: tuple[Marketer, Messenger]) -> None:
     poll(lambda: one.stack.rows("select from v_actions where status = 'done'"), what="the action is executed")
     chats.wait_done()
     assert decided["id"] == asked["id"] and len(one.writes()) == 1
+    assert "50 USD → 70 USD" in decided["text"] and "{" not in decided["text"]
     assert chats.telegram.state()["answers"][press] == "Подтверждено"
     after = chats.messages()
     assert not [message for message in after if message.get("keyboard")] and after[-1]["id"] > asked["id"]

@@ -73,11 +73,14 @@ select maas.maas_telegram_clean();
 
 -- name: telegram_decided  -- $1 bot: messages with buttons whose action needs no decision any more
 select m.id, m.message_id, r.chat_id, r.user_id, r.language, r.reply_to, a.id as action_id, a.tool, a.arguments,
-  a.status, a.action_run_id
+  a.effect, a.wording, a.status, a.action_run_id
 from maas.telegram_messages m join maas.telegram_replies r on r.id = m.reply_id and r.bot_id = $1
 join maas.v_actions a on a.id = m.action_id and a.user_id = m.user_id
 where m.kind = 'action' and m.state = 'sent' and a.status <> 'pending' and m.message_id is not null
 order by m.id limit 100;
+
+-- name: telegram_action  -- $1 action, $2 user: what it does
+select tool, arguments, effect, wording from maas.v_actions where id = $1 and user_id = $2;
 
 -- name: telegram_bots  -- for people and metrics
 select bot_id, username, assistant, error, extract(epoch from clock_timestamp() - polled_at)::float8 as silent_s,
