@@ -14,6 +14,7 @@ from mcp import Client, MCPError
 from mcp_types import ElicitResult
 
 from tests.assistants.ads.marketer import Marketer, execute, marketer
+from tests.assistants.ads.test_assistants import dangerous
 from tests.assistants.ads.test_tools_page import DANGEROUS
 from tests.flow.test_mcp_server import ASKING, READING, connected, opened, program, text_of, url_of
 from tests.mcp_wire import ELICITATION, McpWire
@@ -32,7 +33,11 @@ def shared(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def business(shared: Marketer) -> Marketer:
     shared.facebook.reset()
-    for table in ("chat_pending_actions", "directions", "user_creatives"):
+    shared.whatsapp.reset()
+    for table in (
+        *("chat_pending_actions", "directions", "user_creatives"),
+        *("whatsapp_messages", "whatsapp_chats", "whatsapp_integration"),
+    ):
         shared.stack.rows(f"delete from {table} where user_id = %s", shared.user)
     return shared
 
@@ -113,6 +118,30 @@ async def test_a_dangerous_call_waits_and_is_made_once(business: Marketer, via: 
     (write,) = business.writes()
     assert write["body"]["daily_budget"] == "7000"
     assert business.stack.client.post(path, json={"user_id": str(business.user)}).status_code == 409
+
+
+@pytest.mark.parametrize("mode", ["auto", "plan", "ask"])
+async def test_each_dangerous_tool_waits(business: Marketer, mode: str) -> None:
+    """All nine, in every mode of the assistant; what waits is shown in words."""
+    calls = dangerous(business)
+    assert {name for name, _ in calls} == DANGEROUS
+    business.stack.rows(
+        "update assistants set definition = definition || jsonb_build_object('default_mode', %s::text) "
+        "where name = 'ads' returning 1",
+        mode,
+    )
+    try:
+        async with as_user(business) as client:
+            for name, arguments in calls:
+                body = dict((await client.call_tool(name, arguments)).structured_content or {})
+                assert body["error_code"] == "approval_required", (name, body)
+    finally:
+        business.stack.rows(
+            "update assistants set definition = definition - 'default_mode' where name = 'ads' returning 1"
+        )
+    waiting = business.stack.rows("select tool_name from chat_pending_actions where user_id = %s", business.user)
+    assert {one["tool_name"] for one in waiting} == DANGEROUS
+    assert (business.writes(), business.sent()) == ([], [])
 
 
 @pytest.mark.parametrize("answer", ["accept", "decline", "cancel"])
