@@ -827,10 +827,10 @@ clear_conversation: Value[int, Never, pg.uuid]
 fold_conversation: Value[bool, Never, pg.uuid, pg.int4, pg.array[pg.uuid]]
 
 class ConversationSummaryRow(TypedDict):
-    rolling_summary: str
+    rolling_summary: str | Any
     actions: str | Any
 
-conversation_summary: Query[ConversationSummaryRow, pg.uuid, pg.uuid]
+conversation_summary: Query[ConversationSummaryRow, pg.uuid, pg.uuid, pg.int8]
 
 class MessagePlaceRow(TypedDict):
     created_at: datetime
@@ -2146,8 +2146,9 @@ class AnsweredRunRow(TypedDict):
 answered_run: Value[UUID, AnsweredRunRow, pg.uuid, pg.uuid, pg.text]
 
 class QuestionToReplaceRow(TypedDict):
-    is_over: bool | Any
-    is_last: bool | Any
+    all_over: bool | Any
+    acted_since: bool | Any
+    is_left: bool | Any
 
 question_to_replace: Query[QuestionToReplaceRow, pg.uuid, pg.uuid, pg.uuid, pg.text, pg.text]
 

@@ -271,7 +271,7 @@ async def _recent(
         return sources.number(lines, messages)
     folded: set[UUID] = set()
     while True:
-        before, after = await _summary_and_actions(deps, run.conversation_id, run.user_id)
+        before, after = await _summary_and_actions(deps, run.conversation_id, run)
         used = tokens.count("\n".join([*before, *after]))
         lines, cut = await offload(_chars(messages), cut_evenly, messages, max_tokens - used)
         unfolded = {message.run_id for message in cut if message.run_id is not None and not message.is_folded} - folded
@@ -287,8 +287,8 @@ def _chars(messages: Sequence[RecentMessage]) -> int:
     return sum(len(message.text) for message in messages)
 
 
-async def _summary_and_actions(deps: Deps, conversation_id: UUID, user_id: UUID) -> tuple[list[str], list[str]]:
-    row = await deps.db.row(queries.conversation_summary, conversation_id, user_id)
+async def _summary_and_actions(deps: Deps, conversation_id: UUID, run: Run) -> tuple[list[str], list[str]]:
+    row = await deps.db.row(queries.conversation_summary, conversation_id, run.user_id, run.seq)
     texts = {"Earlier in this conversation": row["rolling_summary"], "Actions": row["actions"]} if row else {}
     earlier, actions = ([f"{title}: {escape(one_line(text))}"] if text else [] for title, text in texts.items())
     return earlier, actions

@@ -66,8 +66,8 @@ class NewRun(RequestBody):
     )
     replaces: UUID | None = Field(
         None,
-        description="The finished run of the last question of this conversation, which this one asks again, edited or "
-        "not. Once it is answered, the earlier question and its answer leave the conversation and memory.",
+        description="The finished run of a question of this conversation, which this one asks again, edited or not. "
+        "Once it is answered, the earlier question, its answer and all that followed leave the conversation and memory.",
     )
 
     @model_validator(mode="after")

@@ -48,17 +48,21 @@ async def insert_trial(db: Database, run_id: UUID, trial: Trial, actor: str) -> 
 async def check_replaced(
     db: Database, user_id: UUID, run_id: UUID, conversation_id: UUID | None, caller: str, key: str | None
 ) -> None:
-    """Check that a request of this caller with this key may replace a run: the last question of its conversation.
+    """Check that a request of this caller with this key may replace a run: a question of its conversation.
 
     Raises MaasError: `not_found` for a run of another user or conversation, `conflict`.
     """
     row = await db.row(queries.question_to_replace, user_id, run_id, conversation_id, caller, key)
     if row is None:
         raise MaasError("not_found", f"replaces: there is no question {run_id} in this conversation")
-    if not row["is_over"]:
-        raise MaasError("conflict", f"replaces: run {run_id} is not finished; wait for it or cancel it")
-    if not row["is_last"]:
-        raise MaasError("conflict", f"replaces: run {run_id} is not the last question of its conversation")
+    if row["is_left"]:
+        raise MaasError(
+            "conflict", f"replaces: run {run_id} has left its conversation: another question took its place"
+        )
+    if not row["all_over"]:
+        raise MaasError("conflict", f"replaces: run {run_id} or one after it is not finished; wait for it or cancel it")
+    if row["acted_since"]:
+        raise MaasError("conflict", f"replaces: an action was executed after run {run_id}; that cannot be asked away")
 
 
 async def same_request(db: Database, run_id: UUID, caller: str, idempotency_key: str | None) -> Submission:

@@ -66,6 +66,22 @@ comment on function maas.maas_replaced_runs is
   'The runs whose question this run answers again, oldest first: the one that it replaces, the one that this had '
   'replaced, and so on, also those that failed';
 
+create or replace function maas.maas_dropped_runs(p_user uuid, p_run uuid) returns setof uuid language sql stable as $$
+  with replaced as materialized (
+    select id from maas.maas_replaced_runs(p_user, p_run) o(id)
+  )
+  select id from replaced
+  union
+  select l.id from maas.pipeline_runs r
+  cross join lateral (select min(o.seq) as seq from maas.pipeline_runs o where o.id in (select id from replaced)) first
+  join maas.pipeline_runs l on l.user_id = p_user and l.seq > first.seq and l.seq < r.seq
+    and l.conversation_id = r.conversation_id and l.kind = 'ask'
+  where r.id = p_run and r.user_id = p_user and r.source <> 'openai'
+$$;
+comment on function maas.maas_dropped_runs is
+  'The runs that leave a conversation with the question that this run answers again: its versions before, and the '
+  'questions that followed them. Clients of OpenAI''s protocol resend a dialogue: of theirs only the versions';
+
 create or replace function maas.maas_drop_replaced(p_run uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -74,7 +90,7 @@ declare
 begin
   select r.user_id, array_agg(g.id) into target_user, logs
   from maas.pipeline_runs r
-  cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+  cross join lateral maas.maas_dropped_runs(r.user_id, r.id) o
   join maas.raw_logs g on g.run_id = o and g.user_id = r.user_id
   where r.id = p_run group by r.user_id;
   if logs is not null then
@@ -84,4 +100,5 @@ begin
 end
 $$;
 comment on function maas.maas_drop_replaced is
-  'Deletes from memory the exchanges that this run has answered again; their runs must be finished';
+  'Deletes from memory the exchanges of the runs that leave with what this one has answered again; they must be '
+  'finished';

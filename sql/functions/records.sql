@@ -144,7 +144,7 @@ comment on function maas.maas_archive_exchange is
 
 create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) returns uuid[] language sql stable as $$
   select array(
-    select o from maas.pipeline_runs r cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+    select o from maas.pipeline_runs r cross join lateral maas.maas_dropped_runs(r.user_id, r.id) o
     where r.user_id = p_user and r.seq = p_seq and r.replaces is not null
     union all
     select id from maas.pipeline_runs where user_id = p_user and kind in ('ask', 'action', 'task') and seq >= p_seq

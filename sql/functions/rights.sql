@@ -117,8 +117,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
     array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action',
       'maas_is_forgotten'],
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight',
-      'maas_hidden_runs', 'maas_replaced_runs', 'maas_corrections', 'maas_role', 'maas_facts', 'maas_find_facts',
-      'maas_profile']))
+      'maas_hidden_runs', 'maas_replaced_runs', 'maas_dropped_runs', 'maas_corrections', 'maas_role', 'maas_facts',
+      'maas_find_facts', 'maas_profile']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin', 'maas_session_user', 'maas_add_webhook', 'maas_remove_webhook',
       'maas_joined_run', 'maas_request_digest']),

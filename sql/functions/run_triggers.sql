@@ -185,13 +185,19 @@ returns trigger language plpgsql security definer set search_path = pg_catalog, 
 begin
   update maas.chat_pending_actions a set status = 'rejected', decided_by = 'replaced', decided_at = maas.maas_now()
   where a.id in (
-    select w.id from maas.chat_pending_actions w
-    where w.run_id = new.replaces and w.user_id = new.user_id and w.status = 'pending' order by w.id for update);
+    with recursive begun as (  -- by the runs that leave the conversation: tasks, and what goes on with those
+      select o as id from maas.maas_dropped_runs(new.user_id, new.id) o
+      union
+      select t.run_id from begun b join maas.tasks t on t.parent_run_id = b.id
+    )
+    select w.id from begun b join maas.chat_pending_actions w on w.run_id = b.id
+    where w.user_id = new.user_id and w.status = 'pending' order by w.id for update of w);
   return null;
 end
 $$;
 comment on function maas.withdraw_actions is
-  'Rejects what waits for a decision of a run whose question is asked again: it is never executed';
+  'Rejects what waits for a decision of runs that leave a conversation because a question is asked again, and of the '
+  'tasks that they began: it is never executed';
 
 create or replace trigger withdraw_actions after insert on maas.pipeline_runs
   for each row when (new.replaces is not null) execute function maas.withdraw_actions();

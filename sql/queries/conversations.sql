@@ -84,8 +84,12 @@ select maas.maas_clear_conversation($1);
 -- name: fold_conversation  -- $1 id, $2 how many messages a draft shows, $3 the runs whose messages it shows truncated
 select maas.maas_fold_conversation($1, $2, $3::uuid[]);
 
--- name: conversation_summary  -- $1 id, $2 user; and the actions of the last day that were not executed
-select rolling_summary, (
+-- name: conversation_summary  -- $1 id, $2 user, $3 seq of the run that is answered; and the actions of the last day
+-- that were not executed. No summary, where it may hold what leaves with a question that the run asks again
+select case when not exists (
+    select from maas.pipeline_runs r cross join lateral maas.maas_dropped_runs(r.user_id, r.id) o
+    join maas.chat_messages m on m.run_id = o and m.conversation_id = $1 and m.is_folded
+    where r.user_id = $2 and r.seq = $3 and r.replaces is not null) then rolling_summary end as rolling_summary, (
     select string_agg(maas.maas_format_call(a.tool, a.arguments) || ': ' || a.status, '; ' order by a.created_at, a.id)
     from (
       select v.id, v.tool, v.arguments, v.status, v.created_at from maas.v_actions v
@@ -132,7 +136,7 @@ with hidden as materialized (
     select id from maas.pipeline_runs
     where queue_state in (-4, -3) and user_id = $1 and kind in ('ask', 'action')
     union all
-    select o from maas.pipeline_runs r cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+    select o from maas.pipeline_runs r cross join lateral maas.maas_dropped_runs(r.user_id, r.id) o
     where r.user_id = $1 and r.seq = $2 and r.replaces is not null) as runs
 ), newest as materialized (
   select m.run_id, m.role, m.content, m.is_folded, m.created_at from maas.chat_messages m

@@ -18,7 +18,7 @@ with hidden as materialized (
     select id from maas.pipeline_runs
     where queue_state in (-4, -3) and user_id = $1 and kind in ('ask', 'action')
     union all
-    select o from maas.pipeline_runs r cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+    select o from maas.pipeline_runs r cross join lateral maas.maas_dropped_runs(r.user_id, r.id) o
     where r.user_id = $1 and r.seq = $2 and r.replaces is not null) as runs
 )
 select l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
@@ -41,7 +41,7 @@ with asked as materialized (
       select id from maas.pipeline_runs
       where queue_state in (-4, -3) and user_id = a.user_id and kind in ('ask', 'action')
       union all
-      select o from maas.pipeline_runs r cross join lateral maas.maas_replaced_runs(r.user_id, r.id) o
+      select o from maas.pipeline_runs r cross join lateral maas.maas_dropped_runs(r.user_id, r.id) o
       where r.id = a.run_id and r.replaces is not null) as hidden
   from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[]) with ordinality as a(run_id, user_id, seq, turns, place)
 )

@@ -83,11 +83,18 @@ where conversation_id = $2 and user_query = $3 and kind = 'ask' and status = 'CO
 order by seq desc limit 1;
 
 -- name: question_to_replace  -- $1 user, $2 run, $3 conversation, $4 caller and $5 key of the request that replaces it
-select r.status in ('COMPLETED', 'FAILED') as is_over, not exists (
-  select from maas.pipeline_runs l
-  where l.user_id = $1 and l.seq > r.seq and l.conversation_id = $3 and l.kind in ('ask', 'action')
-    and (l.caller = $4 and l.idempotency_key = $5) is not true) as is_last
-from maas.pipeline_runs r where r.id = $2 and r.user_id = $1 and r.conversation_id = $3 and r.kind = 'ask';
+-- all_over: it and those after it; acted_since: an action was executed after it; is_left: a later question took its
+-- place, or that of one before it
+select r.status in ('COMPLETED', 'FAILED')
+    and coalesce(bool_and(l.status in ('COMPLETED', 'FAILED')), true) as all_over,
+  coalesce(bool_or(l.kind = 'action'), false) as acted_since,
+  coalesce(bool_or(l.replaces is not null and l.status <> 'FAILED'
+    and exists (select from maas.maas_dropped_runs($1, l.id) o where o = r.id)), false) as is_left
+from maas.pipeline_runs r
+left join maas.pipeline_runs l on l.user_id = $1 and l.seq > r.seq and l.conversation_id = $3
+  and l.kind in ('ask', 'action') and (l.caller = $4 and l.idempotency_key = $5) is not true
+where r.id = $2 and r.user_id = $1 and r.conversation_id = $3 and r.kind = 'ask'
+group by r.id;
 
 -- name: client_context  -- $1 run
 select client_context from maas.pipeline_runs where id = $1;

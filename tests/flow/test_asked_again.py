@@ -180,6 +180,34 @@ def test_an_edited_question_keeps_its_versions(
     assert newest["replaces"] == failed
 
 
+def test_an_earlier_question_is_asked_again_without_what_followed(
+    client: OpenAI, provider: Provider, stack: Stack, user: str
+) -> None:
+    """The later exchanges leave with it, those that the rolling summary holds among them."""
+    conversation = str(uuid4())
+    send(stack, user, conversation, "Good morning!")
+    provider.answer = lambda body: said("Try Lisbon.")
+    first = send(stack, user, conversation, "Where is it warm?")
+    follower = send(stack, user, conversation, "And by train?")
+    edited = send(stack, user, conversation, "And by ship?", replaces=follower)
+    last = send(stack, user, conversation, "What does it cost?")
+    archived(stack, user, 5)
+    stack.rows("update chat_messages set is_folded = true where run_id = any(%s)", [first, edited])
+    stack.rows("update chat_conversations set rolling_summary = 'Lisbon by ship' where id = %s", conversation)
+    provider.answer = lambda body: said("Try Oslo.")
+    newest = send(stack, user, conversation, "Where is it cold?", replaces=first)
+    sent = str(provider.sent[-1])
+    assert "Lisbon" not in sent and "ship" not in sent and "What does it cost?" not in sent
+    left = [*spoken(stack, conversation)[:2], "Where is it cold?", "Try Oslo."]
+    poll(lambda: spoken(stack, conversation) == left, what="what followed is gone")
+    assert [row["content"] for row in stack.rows(ROWS, user)] == left
+    assert stack.rows("select rolling_summary from chat_conversations where id = %s", conversation) == [
+        {"rolling_summary": ""}
+    ]
+    assert stack.client.get(f"/v1/runs/{newest}").json()["replaced"] == [first]
+    assert stack.client.get(f"/v1/runs/{last}").json()["final_answer"] == "Try Lisbon.", "which one can still read"
+
+
 def test_what_cannot_be_replaced(client: OpenAI, provider: Provider, stack: Stack, user: str) -> None:
     conversation = str(uuid4())
     earlier = send(stack, user, conversation, "Good morning!")
@@ -190,10 +218,14 @@ def test_what_cannot_be_replaced(client: OpenAI, provider: Provider, stack: Stac
         reply = stack.client.post("/v1/runs", json=body)
         return reply.status_code, reply.json()["error"]["code"]
 
-    assert refusal(earlier) == (409, "conflict")
+    stack.rows("update pipeline_runs set kind = 'action' where id = %s", newest)
+    assert refusal(earlier) == (409, "conflict"), "what was done since stays done"
+    stack.rows("update pipeline_runs set kind = 'ask' where id = %s", newest)
     assert refusal(newest, where=str(uuid4())) == (404, "not_found")
     assert refusal(newest, where=None) == (404, "not_found")
     assert refusal(newest, who=str(uuid4())) == (404, "not_found")
+    send(stack, user, conversation, "And good evening!", replaces=newest)
+    assert refusal(newest) == (409, "conflict"), "another one took its place"
     later = {"user_id": user, "query": "Hello?", "conversation_id": conversation, "run_at": "2999-01-01T00:00:00Z"}
     assert refusal(stack.client.post("/v1/runs", json=later).json()["request_id"]) == (409, "conflict")
 

@@ -116,6 +116,37 @@ def test_a_replaced_run_withdraws_what_waits(connection: Connection) -> None:
     assert [row_of(connection, action)["status"] for action in (approved, other)] == ["approved", "pending"]
 
 
+def test_what_a_task_of_a_replaced_run_proposed_is_withdrawn(connection: Connection) -> None:
+    """Also by a task that goes on with it, and by the questions that followed in the conversation."""
+    user, conversation = uuid4(), uuid4()
+
+    def ask(**more: Any) -> UUID:
+        columns = {"user_id": user, "user_query": "Mail Ann.", "conversation_id": conversation} | more
+        names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
+        query = f"insert into pipeline_runs ({names}) values ({marks}) returning id"
+        return UUID(str(one(connection, query, *columns.values())["id"]))
+
+    def task_of(parent: UUID) -> UUID:
+        run = ask(kind="task")
+        connection.execute(
+            "insert into tasks (run_id, parent_run_id, is_approved, max_calls, max_seconds)"
+            " values (%s, %s, true, 9, 9)",
+            (run, parent),
+        )
+        return run
+
+    before, run, follower = ask(), ask(), ask()
+    task = task_of(run)
+    left = [propose(connection, one, args={"to": str(one)}) for one in (run, follower, task, task_of(task))]
+    kept = [
+        propose(connection, one, args={"to": str(one)})
+        for one in (before, task_of(before), ask(conversation_id=uuid4()))
+    ]
+    ask(replaces=run)
+    assert {row_of(connection, action)["decided_by"] for action in left} == {"replaced"}
+    assert {row_of(connection, action)["status"] for action in kept} == {"pending"}
+
+
 def test_nobody_decides_for_another(connection: Connection) -> None:
     action = propose(connection, insert(connection, uuid4()))
     assert decide(connection, action, uuid4()) == ("not_found", None)

@@ -137,6 +137,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_delete_response": (USER, "p_user"),
     "maas_store_exchange": (USER, "the run is of the user in it; an earlier one of the same key only of that user"),
     "maas_replaced_runs": (USER, "runs of p_user"),
+    "maas_dropped_runs": (USER, "runs of p_user"),
     "maas_drop_replaced": (CLAIM, "what the run replaces is of the same user"),
     "maas_insert_call": (USER, "the run is p_user's; a key gives back only the same call of p_user"),
     "maas_next_step": (CLAIM, "by run and attempt"),
