@@ -4,7 +4,7 @@ import { cleanup, renderHook } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
 
 import type { Message, RunSummary } from "../src/api/types";
-import { findTarget, lastQuestion, useItems, useTarget } from "../src/chat/items";
+import { askableQuestions, findTarget, useItems, useTarget } from "../src/chat/items";
 import type { Outgoing } from "../src/chat/outbox";
 
 afterEach(cleanup);
@@ -108,14 +108,21 @@ test("a question that is asked again hides the one before at once, also one that
   expect(namesOf(shown)).toEqual(["message 4", "run run-c"]);
 });
 
-test("the last question can be asked again, not while it is answered, nor an action", () => {
-  const answered = [message("2", "assistant", "a"), message("1", "user", "a")];
-  expect(lastQuestion(itemsOf(answered, []).result.current)).toBe("a");
-  expect(lastQuestion(itemsOf([message("1", "user", "a")], [run("a", { status: "FAILED" })]).result.current)).toBe("a");
-  expect(lastQuestion(itemsOf(answered, [run("b")]).result.current)).toBeNull();
-  expect(lastQuestion(itemsOf(answered, [], [{ key: "k" } as Outgoing]).result.current)).toBeNull();
-  const action = { ...message("3", "user", "b"), action_id: "x" };
-  expect(lastQuestion(itemsOf([action, ...answered], []).result.current)).toBeNull();
+test("questions can be asked again, not while one is answered, nor what was done or stands before it", () => {
+  const answered = [
+    message("4", "assistant", "b"),
+    message("3", "user", "b"),
+    message("2", "assistant", "a"),
+    message("1", "user", "a"),
+  ];
+  const askable = (...shown: Parameters<typeof itemsOf>) => askableQuestions(itemsOf(...shown).result.current);
+  expect(askable(answered, [])).toEqual(["b", "a"]);
+  expect(askable([message("1", "user", "a")], [run("a", { status: "FAILED" })])).toEqual(["a"]);
+  expect(askable(answered, [run("c")])).toEqual([]);
+  expect(askable(answered, [], [{ key: "k" } as Outgoing])).toEqual([]);
+  const action = { ...message("5", "user", "c"), action_id: "x" };
+  expect(askable([action, ...answered], [])).toEqual([]);
+  expect(askable([message("6", "user", "d"), action, ...answered], [])).toEqual(["d"]);
 });
 
 test("a run that was seen at work stays until its answer is among the messages", () => {

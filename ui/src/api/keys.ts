@@ -23,6 +23,7 @@ type ListKind =
 export const keys = {
   list: (kind: ListKind, path: string, query?: object) => [kind, path, query] as const,
   runs: (conversationId: string) => ["runs", "conversation", conversationId] as const,
+  branches: (conversationId: string) => ["runs", "branches", conversationId] as const,
   run: (id: Id) => ["run", id] as const,
   importRun: (id: Id) => ["run", "import", id] as const, // read again and again, unlike that of the same id
   layers: (runId: Id) => ["layers", runId] as const,

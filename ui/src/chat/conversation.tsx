@@ -12,8 +12,9 @@ import { ErrorNotice } from "../parts/notice";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
+import { type Shown, useBranches, withShown } from "./branches";
 import { Composer } from "./composer";
-import { findTarget, isEnded, lastQuestion, runOf, useItems, useMessages, useTarget } from "./items";
+import { askableQuestions, findTarget, isEnded, runOf, useItems, useMessages, useTarget } from "./items";
 import { Messages } from "./messages";
 import { type Outgoing, upload, useOutbox } from "./outbox";
 import type { ShowPanel } from "./turns";
@@ -41,6 +42,8 @@ export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, o
   const [uploadError, setUploadError] = useState<unknown>(null);
   const [progress, setProgress] = useState<number | null>(null); // of photos on their way, 0 to 1
   const [, navigate] = useLocation();
+  const [versions, setVersions] = useState<Shown>({});
+  const branches = useBranches(id, Object.values(versions).some(Boolean));
   const target = useTarget();
   const list = useMessages(id, target, !isNew);
   const { hasNextPage: hasEarlier, hasPreviousPage: hasLater } = list;
@@ -88,6 +91,7 @@ export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, o
       replaces,
     };
     onStart(text);
+    setVersions({});
     if (hasLater) toEnd(); // one's own message is always seen
     outbox.enqueue(message, addRun);
   };
@@ -111,7 +115,8 @@ export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, o
       if (item.kind === "run") void post(`/v1/runs/${item.run.request_id}/cancel`).then(readAgain, readAgain);
   };
 
-  const place = findTarget(items, target);
+  const shownItems = useMemo(() => withShown(items, versions, branches), [items, versions, branches]);
+  const place = findTarget(shownItems, target);
   return (
     <>
       {list.isMissing && place < 0 && (
@@ -120,7 +125,7 @@ export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, o
         </p>
       )}
       <Messages
-        items={items}
+        items={shownItems}
         target={place}
         assistant={assistant}
         actionsOf={actionsOf}
@@ -133,7 +138,9 @@ export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, o
         onLater={() => hasLater && !list.isFetching && void list.fetchPreviousPage()}
         onEnd={hasLater ? toEnd : null}
         onExample={(text) => ask(text, [])}
-        askable={hasLater ? null : lastQuestion(items)}
+        askable={hasLater ? [] : askableQuestions(items)}
+        versions={versions}
+        onVersion={(newest, shown) => setVersions((before) => ({ ...before, [newest]: shown }))}
         onAgain={({ text, attachmentIds, replaces }) => ask(text, attachmentIds, replaces)}
       />
       {progress !== null && (

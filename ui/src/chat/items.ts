@@ -9,14 +9,11 @@ import { get } from "../api/http";
 import { keys } from "../api/keys";
 import type { Message, MessagePage, RunSummary } from "../api/types";
 import { unique } from "../parts/use_more";
+import { droppedRuns } from "./branches";
+import { type Item, questionOf } from "./item";
 import type { Outgoing } from "./outbox";
 
 const PAGE = 50;
-
-export type Item =
-  | { key: string; kind: "message"; message: Message }
-  | { key: string; kind: "run"; run: RunSummary }
-  | { key: string; kind: "outgoing"; message: Outgoing };
 
 /** A place within a conversation: `#run-ID` is the answer of a run, `#ask-ID` its question. */
 export interface Target {
@@ -97,24 +94,16 @@ function inTurns(messages: Message[]): Message[] {
     );
 }
 
-/** The runs that others take the place of; what has failed replaces nothing. */
-function replacedRuns(runs: RunSummary[], outbox: Outgoing[]): Set<string> {
-  const before = new Map(runs.map((run) => [run.request_id, run.replaces]));
-  const found = new Set<string>();
-  const begin = [
-    ...runs.filter((run) => run.status !== "FAILED").map((run) => run.replaces),
-    ...outbox.filter((one) => !one.error).map((one) => one.replaces),
-  ];
-  for (const one of begin) for (let id = one; id && !found.has(id); id = before.get(id)) found.add(id);
+/** The questions that can be asked again, newest first: everything is answered, and nothing was done since. */
+export function askableQuestions(items: Item[]): string[] {
+  if (items.some((item) => item.kind === "outgoing" || (item.kind === "run" && !isEnded(item.run)))) return [];
+  const found: string[] = [];
+  for (const item of items.toReversed()) {
+    if (item.kind !== "message" || item.message.role !== "user") continue;
+    if (item.message.action_id) break;
+    if (item.message.run_id && !item.message.isRunGone) found.push(item.message.run_id);
+  }
   return found;
-}
-
-/** The run of the last question, if it can be asked again: everything is answered, and nothing was done since. */
-export function lastQuestion(items: Item[]): string | null {
-  if (items.some((item) => item.kind === "outgoing" || (item.kind === "run" && !isEnded(item.run)))) return null;
-  const last = items.findLast((item) => item.kind === "message" && item.message.role === "user");
-  if (last?.kind !== "message" || last.message.action_id || last.message.isRunGone) return null;
-  return last.message.run_id;
 }
 
 /** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
@@ -131,11 +120,11 @@ export function useItems(
       if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
   }, [newestFirst, runs]);
   return useMemo(() => {
-    const replaced = replacedRuns(runs, outbox);
-    const messages = unique(newestFirst, (message) => message.id)
+    const stored = unique(newestFirst, (message) => message.id)
       .filter((one) => one.role === "user" || one.role === "assistant")
-      .filter((one) => one.run_id === null || !replaced.has(one.run_id))
       .reverse();
+    const dropped = droppedRuns(stored, runs, outbox);
+    const messages = stored.filter((one) => one.run_id === null || !dropped.has(one.run_id));
     const answered = new Set(messages.filter((one) => one.role === "assistant").map((one) => one.run_id));
     const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
     const since = messages[0]?.created_at ?? "";
@@ -144,7 +133,7 @@ export function useItems(
         (run) =>
           (run.conversation_id ?? conversationId) === conversationId &&
           !answered.has(run.request_id) &&
-          !replaced.has(run.request_id) &&
+          !dropped.has(run.request_id) &&
           run.kind !== "archive",
       )
       .filter(
@@ -166,19 +155,6 @@ export function useItems(
     }
     return [...items, ...outbox.map((message): Item => ({ key: message.key, kind: "outgoing", message }))];
   }, [newestFirst, runs, outbox, conversationId]);
-}
-
-function questionOf(run: RunSummary): Message {
-  return {
-    id: run.request_id,
-    run_id: run.request_id,
-    role: "user",
-    content: run.query,
-    agent: null,
-    attachment_ids: [],
-    action_id: null,
-    created_at: run.created_at,
-  };
 }
 
 /** A run as the server lists it, from a message that it has just taken. */

@@ -8,8 +8,9 @@ import type { Action, Run } from "../api/types";
 import { Skeleton } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
+import type { Shown } from "./branches";
 import { ExecutedAction } from "./executed_action";
-import type { Item } from "./items";
+import type { Item } from "./item";
 import { useOutbox } from "./outbox";
 import { type AskedAgain, EarlierAnswer, Question, UserMessage } from "./question";
 import { AssistantMessage, LiveTurn, type ShowPanel } from "./turns";
@@ -31,7 +32,9 @@ interface Props {
   onEnd: (() => void) | null; // null: the end is here
   onShow: ShowPanel;
   onExample: (text: string) => void;
-  askable: string | null; // the run whose question can be asked again
+  askable: string[]; // the runs whose questions can be asked again, newest first
+  versions: Shown;
+  onVersion: (newest: string, shown: string | null) => void;
   onAgain: (question: AskedAgain) => void;
 }
 
@@ -50,11 +53,12 @@ export function Messages({
   onShow,
   onExample,
   askable,
+  versions,
+  onVersion,
   onAgain,
 }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
-  const [versions, setVersions] = useState<Record<string, string | null>>({}); // that are shown, by the newest of each
   const follows = useRef(true); // the end, until one scrolls up
   const lastTop = useRef(0);
   const hadLater = useRef(hasLater); // what is loaded is read on from where one is; only what is new is followed
@@ -150,7 +154,10 @@ export function Messages({
                 askable={askable}
                 onAgain={onAgain}
                 versions={versions}
-                onVersion={(newest, shown) => setVersions((before) => ({ ...before, [newest]: shown }))}
+                onVersion={(newest, shown) => {
+                  follows.current = false; // the question stays where it is
+                  onVersion(newest, shown);
+                }}
               />
             </div>
           ))}
@@ -188,9 +195,9 @@ function Row({
   assistant: string;
   actionsOf: Map<string, Action[]>;
   onShow: ShowPanel;
-  askable: string | null;
+  askable: string[];
   onAgain: (question: AskedAgain) => void;
-  versions: Record<string, string | null>;
+  versions: Shown;
   onVersion: (newest: string, shown: string | null) => void;
 }) {
   const { userId } = useUser();
@@ -213,10 +220,17 @@ function Row({
       </>
     );
   }
+  if (item.kind === "version") return <EarlierAnswer runId={item.runId} assistant={assistant} onShow={onShow} />;
+  if (item.kind === "end")
+    return (
+      <p className="flex flex-wrap justify-center gap-x-3 border-t border-line pt-2 text-small text-quiet">
+        {say("version.end")}
+        <button type="button" className="quiet-button" onClick={() => onVersion(item.runId, null)}>
+          {say("version.toNewest")}
+        </button>
+      </p>
+    );
   const runId = (item.kind === "run" ? item.run.request_id : item.message.run_id) ?? "";
-  const shown = versions[runId] ?? null;
-  if (shown && (item.kind === "run" || item.message.role === "assistant"))
-    return <EarlierAnswer runId={shown} assistant={assistant} onShow={onShow} />;
   if (item.kind === "run") {
     return (
       <LiveTurn
@@ -230,14 +244,14 @@ function Row({
   }
   const { message } = item;
   if (message.role === "user" && message.action_id) return <ExecutedAction id={message.action_id} userId={userId} />;
-  const isAskable = runId !== "" && askable === runId;
   if (message.role === "user")
     return (
       <Question
         message={message}
-        shown={shown}
+        shown={versions[runId] ?? null}
         onShown={(version) => onVersion(runId, version)}
-        onAgain={isAskable ? onAgain : null}
+        onAgain={askable.includes(runId) ? onAgain : null}
+        isLast={askable[0] === runId}
       />
     );
   return (
@@ -246,7 +260,7 @@ function Row({
       assistant={assistant}
       actions={actionsOf.get(runId) ?? []}
       onShow={onShow}
-      onAgain={isAskable ? (run) => onAgain(sameQuestion(run)) : undefined}
+      onAgain={runId && askable[0] === runId ? (run) => onAgain(sameQuestion(run)) : undefined}
     />
   );
 }

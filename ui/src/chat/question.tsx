@@ -12,7 +12,7 @@ import { say } from "../texts";
 import { isSendable, MAX_BYTES } from "./composer";
 import { AssistantMessage, Images, type ShowPanel, useRunState } from "./turns";
 
-/** A question that takes the place of the last one. */
+/** A question that takes the place of one before. */
 export interface AskedAgain {
   text: string;
   attachmentIds: string[];
@@ -23,10 +23,11 @@ interface Props {
   message: Message;
   shown: string | null; // the run of the version that is shown; null: the newest
   onShown: (runId: string | null) => void;
-  onAgain: ((question: AskedAgain) => void) | null; // null: it is not the last one, or is being answered
+  onAgain: ((question: AskedAgain) => void) | null; // null: something is being answered, or was done since
+  isLast: boolean; // of the conversation
 }
 
-export function Question({ message, shown, onShown, onAgain }: Props) {
+export function Question({ message, shown, onShown, onAgain, isLast }: Props) {
   const [isEdited, setEdited] = useState(false);
   const edit = useRef<HTMLButtonElement>(null);
   const newest = useKnownRun(message.run_id);
@@ -41,6 +42,7 @@ export function Question({ message, shown, onShown, onAgain }: Props) {
     return (
       <EditForm
         text={message.content}
+        isLast={isLast}
         onClose={close}
         onSend={(text) => {
           setEdited(false);
@@ -150,10 +152,20 @@ function Versions({
   );
 }
 
-function EditForm({ text, onSend, onClose }: { text: string; onSend: (text: string) => void; onClose: () => void }) {
+function EditForm({
+  text,
+  isLast,
+  onSend,
+  onClose,
+}: {
+  text: string;
+  isLast: boolean;
+  onSend: (text: string) => void;
+  onClose: () => void;
+}) {
   const [edited, setEdited] = useState(text);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.scrollIntoView?.({ block: "nearest" }), []);
+  useEffect(() => void form.current?.scrollIntoView?.({ block: "nearest" }), []);
   const submit = () => isSendable(edited) && onSend(edited);
   return (
     <form
@@ -182,7 +194,7 @@ function EditForm({ text, onSend, onClose }: { text: string; onSend: (text: stri
           }
         }}
       />
-      <p className="text-small text-quiet">{say("chat.editMeans")}</p>
+      <p className="text-small text-quiet">{say(isLast ? "chat.editMeans" : "chat.editMeansMore")}</p>
       <div className="flex justify-end gap-2">
         <button type="button" className="button small" onClick={onClose}>
           {say("app.cancel")}

@@ -118,6 +118,8 @@ export const en = {
   "chat.editWhat": "Edited question",
   "chat.editMeans":
     "It is answered anew. The question and the answer before stay readable here, and are no longer remembered.",
+  "chat.editMeansMore":
+    "It is answered anew. The question, its answer and all that followed stay readable here, and are no longer remembered.",
   "chat.failed": "This failed: {cause}",
   "chat.cancelled": "Stopped.",
   "chat.limited": "Today's budget is spent: rules answered instead of a model.",
@@ -147,6 +149,8 @@ export const en = {
   "version.before": "Earlier version",
   "version.after": "Later version",
   "version.earlier": "An earlier version, which is not remembered",
+  "version.end": "Here the question was asked anew.",
+  "version.toNewest": "To the newest version",
 
   "file.megabytes": "{n} MB",
   "file.photos": "Pictures go with the message: JPEG, PNG or WebP, at most {n}, each up to {size}.",

@@ -115,6 +115,8 @@ export const ru: Record<Key, string> = {
   "chat.edit": "Изменить",
   "chat.editWhat": "Изменённый вопрос",
   "chat.editMeans": "Ответ будет новым. Прежние вопрос и ответ можно перечитать здесь, но в памяти их больше не будет.",
+  "chat.editMeansMore":
+    "Ответ будет новым. Вопрос, ответ и всё, что было дальше, можно перечитать здесь, но в памяти этого больше не будет.",
   "chat.failed": "Не получилось: {cause}",
   "chat.cancelled": "Остановлено.",
   "chat.limited": "Дневной бюджет исчерпан: отвечали правила, а не модель.",
@@ -144,6 +146,8 @@ export const ru: Record<Key, string> = {
   "version.before": "Предыдущая версия",
   "version.after": "Следующая версия",
   "version.earlier": "Прежняя версия, её нет в памяти",
+  "version.end": "Здесь вопрос задан заново.",
+  "version.toNewest": "К последней версии",
 
   "file.megabytes": "{n} МБ",
   "file.photos": "Фото уходят с сообщением: JPEG, PNG или WebP, не больше {n}, каждое до {size}.",
