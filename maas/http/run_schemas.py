@@ -67,7 +67,7 @@ class NewRun(RequestBody):
     replaces: UUID | None = Field(
         None,
         description="The finished run of a question of this conversation, which this one asks again, edited or not. "
-        "Once it is answered, the earlier question, its answer and all that followed leave the conversation and memory.",
+        "Once it is answered, the earlier one, its answer and all that followed leave the conversation and memory.",
     )
 
     @model_validator(mode="after")
