@@ -12,7 +12,7 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
-import { Sheet, Table } from "./sheet";
+import { ofNumbers, Sheet, Table } from "./sheet";
 
 type SharedDocument = Item<"/v1/admin/knowledge">;
 
@@ -74,7 +74,7 @@ export function DocumentsTable({
         say("admin.created"),
         say("profile.name"),
         say("admin.status"),
-        say("admin.passages"),
+        ofNumbers(say("admin.passages")),
         ...(onRemove ? [""] : []),
       ]}
     >

@@ -6,7 +6,7 @@ import { keys } from "../api/keys";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatNumber, say, sayOr } from "../texts";
-import { Sheet, Table } from "./sheet";
+import { ofNumbers, Sheet, Table } from "./sheet";
 
 /** Which assistants, tools and models there are, and why one does not work. */
 export function InventoryPage() {
@@ -52,9 +52,9 @@ export function InventoryPage() {
                 columns={[
                   say("admin.model"),
                   say("trace.stages"),
-                  say("admin.calls"),
-                  say("admin.failed"),
-                  say("admin.timeouts"),
+                  ofNumbers(say("admin.calls")),
+                  ofNumbers(say("admin.failed")),
+                  ofNumbers(say("admin.timeouts")),
                   say("admin.lastError"),
                 ]}
               >

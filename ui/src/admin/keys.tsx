@@ -12,7 +12,7 @@ import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
-import { Sheet, Table } from "./sheet";
+import { ofNumbers, Sheet, Table } from "./sheet";
 import { UserLink } from "./users";
 
 const SCOPES = ["ask", "read", "metrics", "admin"] as const;
@@ -79,7 +79,7 @@ export function KeysPage() {
             say("admin.created"),
             say("admin.lastUsed"),
             say("admin.expires"),
-            say("admin.perMinute"),
+            ofNumbers(say("admin.perMinute")),
             "",
           ]}
         >

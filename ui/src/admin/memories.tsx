@@ -4,7 +4,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say, sayOr } from "../texts";
 import { Filter, isPart, useFilters, wholeId } from "./filters";
-import { Sheet, Table } from "./sheet";
+import { ofNumbers, Sheet, Table } from "./sheet";
 import { UserFilter } from "./user_filter";
 import { UserLink } from "./users";
 
@@ -47,7 +47,7 @@ export function MemoriesPage() {
             say("admin.level"),
             say("admin.user"),
             say("admin.tag"),
-            say("admin.messages"),
+            ofNumbers(say("admin.messages")),
             say("admin.summary"),
             say("admin.created"),
           ]}

@@ -5,7 +5,7 @@ import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
-import { Sheet, Table } from "./sheet";
+import { ofNumbers, Sheet, Table } from "./sheet";
 
 export function PromptsPage() {
   const list = useMore("prompts", "/v1/admin/prompts");
@@ -21,7 +21,7 @@ export function PromptsPage() {
             say("admin.changed"),
             say("admin.changedBy"),
             say("admin.active"),
-            say("admin.characters"),
+            ofNumbers(say("admin.characters")),
           ]}
         >
           {list.items.map((prompt) => (

@@ -8,7 +8,7 @@ import { failureText } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
-import { Table } from "./sheet";
+import { ofNumbers, Table } from "./sheet";
 import { UserLink } from "./users";
 
 type AdminRun = Item<"/v1/admin/runs">;
@@ -24,9 +24,9 @@ export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne
         say("admin.request"),
         say("admin.assistant"),
         ...(isOfOne ? [] : [say("admin.user")]),
-        say("trace.time"),
-        say("trace.tokens"),
-        say("trace.price"),
+        ofNumbers(say("trace.time")),
+        ofNumbers(say("trace.tokens")),
+        ofNumbers(say("trace.price")),
         say("admin.model"),
       ]}
     >

@@ -17,8 +17,10 @@ export function Sheet({ title, note, children }: { title: string; note?: string;
   );
 }
 
-/** The head of a column; of one by which the table can be sorted, the highest first, a button. */
-export type Column = string | { label: string; isSorted: boolean; onSort: () => void };
+/** The head of a column: of numbers above them, and of one by which the table is sorted, the highest first, a button. */
+export type Column = string | { label: string; isNumber?: boolean; isSorted?: boolean; onSort?: () => void };
+
+export const ofNumbers = (label: string): Column => ({ label, isNumber: true });
 
 /** A table that scrolls by itself on a narrow screen. */
 export function Table({ columns, children }: { columns: Column[]; children: ReactNode }) {
@@ -32,8 +34,17 @@ export function Table({ columns, children }: { columns: Column[]; children: Reac
                 <th key={index} scope="col">
                   {column}
                 </th>
+              ) : !column.onSort ? (
+                <th key={index} scope="col" className={column.isNumber ? "text-right!" : ""}>
+                  {column.label}
+                </th>
               ) : (
-                <th key={index} scope="col" aria-sort={column.isSorted ? "descending" : "none"}>
+                <th
+                  key={index}
+                  scope="col"
+                  className={column.isNumber ? "text-right!" : ""}
+                  aria-sort={column.isSorted ? "descending" : "none"}
+                >
                   <button type="button" className="underline" onClick={column.onSort}>
                     {column.label}
                     {column.isSorted && " ↓"}

@@ -9,7 +9,7 @@ import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { dayToTime, useFilters } from "./filters";
 import { firstDay, Ranges, rangeOf } from "./ranges";
-import { Sheet, Table } from "./sheet";
+import { ofNumbers, Sheet, Table } from "./sheet";
 import { UserLink } from "./users";
 
 const KEYS = ["day", "user", "assistant", "model"] as const;
@@ -58,11 +58,11 @@ export function SpendingPage() {
           <Table
             columns={[
               say(`admin.by.${by}`),
-              say("trace.price"),
-              say("admin.requests"),
-              say("admin.calls"),
-              say("trace.tokens"),
-              say("admin.unpriced"),
+              ofNumbers(say("trace.price")),
+              ofNumbers(say("admin.requests")),
+              ofNumbers(say("admin.calls")),
+              ofNumbers(say("trace.tokens")),
+              ofNumbers(say("admin.unpriced")),
             ]}
           >
             {data.results.map((row) => (

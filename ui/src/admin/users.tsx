@@ -10,7 +10,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { Filter, useFilters } from "./filters";
-import { type Column, Sheet, Table } from "./sheet";
+import { type Column, ofNumbers, Sheet, Table } from "./sheet";
 
 const SHOWN_OF_ID = 8; // characters
 const ORDERS = ["last_run", "spend", "errors"] as const;
@@ -23,6 +23,7 @@ export function UsersPage() {
   const total = list.first?.total;
   const sorted = (label: string, order: (typeof ORDERS)[number]): Column => ({
     label,
+    isNumber: order !== "last_run",
     isSorted: sort === order,
     onSort: () => setFilter("sort", order),
   });
@@ -45,7 +46,7 @@ export function UsersPage() {
         <Table
           columns={[
             say("admin.names"),
-            say("admin.requests"),
+            ofNumbers(say("admin.requests")),
             sorted(say("admin.lastRun"), "last_run"),
             sorted(say("admin.spent"), "spend"),
             sorted(say("admin.failed"), "errors"),
