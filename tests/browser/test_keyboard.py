@@ -12,7 +12,18 @@ from tests.browser.test_pages import insert_runs
 from tests.stack import Stack
 
 MAX_STEPS = 80  # with Tab to a control
-PLACES = ("actions", "memory", "history", "profile", "admin/runs", "admin/users", "admin/keys", "admin/audit")
+PLACES = (
+    "actions",
+    "memory",
+    "memory/facts",
+    "memory/documents",
+    "history",
+    "profile",
+    "admin/runs",
+    "admin/users",
+    "admin/keys",
+    "admin/audit",
+)
 IS_SEEN = """one => [one, one.closest("label")].some((shown) => {
   if (!shown) return false;  // a field for files is hidden, and its label has the outline
   const style = getComputedStyle(shown), box = shown.getBoundingClientRect();
@@ -42,9 +53,20 @@ def test_a_chat_by_keyboard(stack: Stack, visit: Visitor, word: str) -> None:
     page.keyboard.press("Enter")
     panel = page.get_by_role("complementary", name="Evidence")
     expect(panel).to_be_visible()
-    walk_to(page, panel.get_by_role("tab", name="Trace"))
+    walk_to(page, panel.get_by_role("tab", name="Evidence"))
+    page.keyboard.press("ArrowRight")
+    trace = page.get_by_role("complementary", name="Trace")
+    expect(trace.get_by_role("tab", name="Trace")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tab", name=re.compile("Logs"))).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(trace.get_by_role("tabpanel", name="Trace")).to_be_visible()
+    fold = trace.locator("summary").filter(has_text="What happened").first
+    walk_to(page, fold)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("complementary", name="Trace")).to_be_visible()
+    expect(trace.locator("details[open] li").first).to_be_visible()
+    walk_to(page, trace.get_by_role("button", name="Save as JSON"))
     page.keyboard.press("Escape")
     expect(page.get_by_role("complementary")).to_have_count(0)
     expect(evidence).to_be_focused()
@@ -67,7 +89,7 @@ def test_each_control_is_reached_in_its_order(stack: Stack, visit: Visitor, word
     (run,) = insert_runs(stack, 1, word)
     stack.rows("select maas_propose_action(%s, 'c1', 'send_mail', '{\"to\": \"Ann\"}', 'dangerous')", run)
     page = visit()
-    for place in PLACES:
+    for place in (*PLACES, f"runs/{run}"):
         page.goto(f"http://127.0.0.1:{stack.port}/ui/{place}")
         expect(page.locator("h1").first).to_be_visible()
         expect(page.locator(".skeleton")).to_have_count(0)

@@ -12,10 +12,12 @@ import { chooseLanguage } from "../src/texts";
 import { CONFIG, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
-const memory = (id: string, period: string) => ({
+const memory = (id: string, period: string, speaker: string | null = null) => ({
   id,
   period,
   memory: `About ${id}.`,
+  kind: speaker ? "turn" : "summary",
+  speaker,
   tags: [],
   occurred_at: "2026-11-25T10:00:00Z",
   corrected_by: null,
@@ -28,7 +30,11 @@ async function open(totals: object) {
   serve(({ path }) => {
     if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
     if (path === `/v1/users/${USER}/memory`) return { body: totals };
-    const results = [memory("tea", "2026-Week-48"), memory("jazz", "2026-Week-48"), memory("snow", "2026-Month-01")];
+    const results = [
+      memory("tea", "2026-Week-48", "user"),
+      memory("jazz", "2026-Week-48", "assistant"),
+      memory("snow", "2026-Month-01"),
+    ];
     return { body: { results, next: null } };
   });
   chooseLanguage("en");
@@ -56,4 +62,10 @@ test("memories stand under their period, in words", async () => {
   const headings = screen.getAllByRole("heading", { level: 2 }).map((one) => one.textContent?.replaceAll(/\s/g, " "));
   expect(headings).toEqual(["November 23 – 29, 2026", "January 2026"]);
   expect(screen.queryByText(/last saved/)).toBeNull();
+});
+
+test("who has said it stands there by a name, not by a role", async () => {
+  await open({ messages: 0, summaries: 0, since: null, last_saved_at: null });
+  const said = screen.getAllByRole("listitem").map((one) => one.querySelector("p")?.textContent?.split(",")[0]);
+  expect(said.slice(0, 2)).toEqual(["you", "Assistant"]);
 });

@@ -162,11 +162,12 @@ function Memories({ same, number, assistant }: { same: Memory[]; number: number 
   );
 }
 
-function useSpeakerOf(assistant: string): (memory: Memory) => string {
+/** Tells who has said a memory; `assistant` has answered, where that is known. */
+export function useSpeakerOf(assistant?: string): (memory: Pick<Memory, "speaker" | "kind">) => string {
   const titleOf = useTitleOf();
   return ({ speaker, kind }) => {
     if (speaker === "user") return say("evidence.you");
-    if (speaker === "assistant") return titleOf(assistant);
+    if (speaker === "assistant") return assistant ? titleOf(assistant) : say("admin.assistant");
     return speaker ?? say(kind === "summary" ? "admin.summary" : "evidence.you");
   };
 }
@@ -198,6 +199,7 @@ function Word({ log }: { log: RawLog }) {
     staleTime: Infinity,
     retry: false,
   });
+  const titleOf = useTitleOf();
   const conversation = run.data?.conversation_id;
   const place = conversation
     ? `/c/${conversation}#${log.role === "user" ? "ask" : "run"}-${log.run_id}`
@@ -207,8 +209,9 @@ function Word({ log }: { log: RawLog }) {
   return (
     <li>
       <span className="text-quiet">
-        {log.speaker ?? (log.role === "user" ? say("evidence.you") : (run.data?.assistant ?? log.role))},{" "}
-        <Time at={log.occurred_at} />
+        {visible(log.speaker ?? "") ||
+          (log.role === "user" ? say("evidence.you") : run.data ? titleOf(run.data.assistant) : say("admin.assistant"))}
+        , <Time at={log.occurred_at} />
       </span>
       <p className="line-clamp-6 whitespace-pre-wrap">{visible(log.content)}</p>
       {place && <Link href={place}>{say("evidence.context")}</Link>}

@@ -228,13 +228,27 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
       className="fixed inset-0 z-20 flex flex-col border-l border-line bg-page lg:static lg:w-[28rem] lg:shrink-0"
     >
       <div className="flex items-center gap-1 border-b border-line p-2">
-        <div role="tablist" className="scrolls flex min-w-0 flex-1 gap-1">
+        <div
+          role="tablist"
+          aria-label={say("chat.panels")}
+          className="scrolls flex min-w-0 flex-1 gap-1"
+          onKeyDown={(event) => {
+            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+            if (!step) return;
+            event.preventDefault();
+            const next = panels[(panels.indexOf(shown.panel) + step + panels.length) % panels.length]!;
+            onChange({ ...shown, panel: next });
+            document.getElementById(`tab-${next}`)?.focus();
+          }}
+        >
           {panels.map((panel) => (
             <button
               key={panel}
               type="button"
               role="tab"
+              id={`tab-${panel}`}
               aria-selected={panel === shown.panel}
+              aria-controls="panel"
               className={`button small shrink-0 whitespace-nowrap ${panel === shown.panel ? "primary" : ""}`}
               onClick={() => onChange({ ...shown, panel })}
             >
@@ -251,7 +265,13 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
           {say("app.close")}
         </button>
       </div>
-      <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
+      <div
+        id="panel"
+        role="tabpanel"
+        aria-labelledby={`tab-${shown.panel}`}
+        className="scrolls min-h-0 flex-1 p-4"
+        tabIndex={0}
+      >
         <h2 className="sr-only">{titles[shown.panel]}</h2>
         <ErrorNotice error={run.error} />
         <Boundary place={`${shown.runId} ${shown.panel}`}>

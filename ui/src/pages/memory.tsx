@@ -7,7 +7,7 @@ import { Link, useLocation } from "wouter";
 import { post } from "../api/http";
 import { keys } from "../api/keys";
 import type { Memory } from "../api/types";
-import { Words } from "../chat/evidence";
+import { useSpeakerOf, Words } from "../chat/evidence";
 import { MemoryActions } from "../parts/memory_actions";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -184,11 +184,12 @@ function Cards({ memories, hasScore }: { memories: Memory[]; hasScore: boolean }
 function MemoryCard({ memory, hasScore }: { memory: Memory; hasScore: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const [isGone, setGone] = useState(false);
+  const speakerOf = useSpeakerOf();
   if (isGone) return <li className="card text-small text-quiet">{say("evidence.gone")}</li>;
   return (
     <li className="card">
       <p className="text-small text-quiet">
-        {memory.speaker && <>{memory.speaker}, </>}
+        {memory.speaker && <>{visible(speakerOf(memory))}, </>}
         <Time at={memory.occurred_at} />
         {hasScore && memory.score !== null && (
           <span className="tabular"> · {say("memory.score", { n: formatNumber(memory.score, 3) })}</span>

@@ -123,6 +123,7 @@ export const en = {
   "chat.failed": "This failed: {cause}",
   "chat.cancelled": "Stopped.",
   "chat.limited": "Today's budget is spent: rules answered instead of a model.",
+  "chat.panels": "What an answer came from",
   "chat.logs": "Logs",
   "chat.degraded": "Rules stood in for the model here: {stages}.",
   "chat.memory.search_failed": "Memory could not be searched.",

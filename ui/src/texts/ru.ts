@@ -120,6 +120,7 @@ export const ru: Record<Key, string> = {
   "chat.failed": "Не получилось: {cause}",
   "chat.cancelled": "Остановлено.",
   "chat.limited": "Дневной бюджет исчерпан: отвечали правила, а не модель.",
+  "chat.panels": "Из чего получился ответ",
   "chat.logs": "Журнал",
   "chat.degraded": "Вместо модели здесь работали правила: {stages}.",
   "chat.memory.search_failed": "Поиск в памяти не удался.",
