@@ -125,3 +125,48 @@ def test_looking_at_others_is_noted(stack: Stack, visit: Visitor, word: str) -> 
         page.goto(f"http://127.0.0.1:{stack.port}/ui/admin/{place}")
         expect(page.get_by_role("table").first).to_be_visible()
         shot(page, place.split("?")[0].replace(f"/{stranger}", "-one"))
+
+
+def test_a_request_is_tried_again_from_a_stage(stack: Stack, visit: Visitor, word: str) -> None:
+    run = answered(stack, f"My boat is called {word}.")
+    page = visit(f"admin/runs/{run}")
+    page.get_by_text("Try another model or prompt").click()
+    page.get_by_label("From this stage on").select_option("assembler")
+    page.get_by_role("button", name="Try", exact=True).click()
+    trial = page.locator("details[open]").filter(has_text="Try another model or prompt")
+    expect(trial.locator(".prose")).to_have_count(2)
+    expect(trial.get_by_role("link", name="Trace")).to_be_visible()
+    shot(page, "replay")
+    page.get_by_role("button", name="Send again").click()
+    page.get_by_role("dialog").get_by_role("button", name="Send again").click()
+    expect(page).not_to_have_url(f"http://127.0.0.1:{stack.port}/ui/admin/runs/{run}")
+    expect(page.get_by_text(f"My boat is called {word}.").first).to_be_visible()
+
+
+def test_an_assistant_is_paused_its_requests_wait_and_all_are_cancelled(
+    stack: Stack, visit: Visitor, word: str
+) -> None:
+    page = visit("admin/inventory")
+    row = page.locator("tr").filter(has_text="Mentor").first
+    row.get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_label("Why, for others who look at it").fill(word)
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(row).to_contain_text(f"{word}")
+    for count in range(3):
+        stack.ask(LOCAL_USER, f"{word} {count}")
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/admin")
+    expect(page.get_by_role("heading", name="Paused")).to_be_visible()
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/admin/runs?assistant=mentor")
+    expect(page.locator("tr[data-run]").filter(has_text=word)).to_have_count(3)
+    page.get_by_role("button", name="Cancel all that match").click()
+    dialog = page.get_by_role("dialog", name="Cancel 3 requests?")
+    dialog.get_by_role("textbox").fill("3")
+    shot(page, "cancel-all")
+    dialog.get_by_role("button", name="Cancel all that match").click()
+    expect(page.get_by_text("3 requests changed.")).to_be_visible()
+    expect(page.locator("tr[data-run]").filter(has_text=word).filter(has_text="FAILED cancelled")).to_have_count(3)
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/admin")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("heading", name="Paused")).to_have_count(0)
+    assert stack.rows("select from v_pauses") == []

@@ -64,6 +64,7 @@ const BUILT: Record<string, string[]> = {
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
+  "pause.": ["assistant", "model", "key", "user"],
   "profile.look.": ["auto", "light", "dark"],
   "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"],
   "searched.": ["yes", "perhaps", "no"],

@@ -9,6 +9,7 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDistance, formatDollars, formatNumber, say, sayOr } from "../texts";
 import { dayToTime, useFilters } from "./filters";
+import { Pauses } from "./pauses";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { Sheet, Table } from "./sheet";
 import { UserLink } from "./users";
@@ -73,6 +74,7 @@ export function Dashboard() {
               />
             </div>
           )}
+          <Pauses />
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.queue")}</h2>
             <dl className="flex flex-wrap gap-4">

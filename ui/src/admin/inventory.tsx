@@ -6,6 +6,7 @@ import { keys } from "../api/keys";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatNumber, say, sayOr } from "../texts";
+import { Pause } from "./pauses";
 import { ofNumbers, Sheet, Table } from "./sheet";
 
 /** Which assistants, tools and models there are, and why one does not work. */
@@ -23,7 +24,7 @@ export function InventoryPage() {
         <>
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.assistants")}</h2>
-            <Table columns={[say("admin.assistant"), say("admin.role"), say("admin.plugin"), say("admin.state")]}>
+            <Table columns={[say("admin.assistant"), say("admin.role"), say("admin.plugin"), say("admin.state"), ""]}>
               {data.assistants.map((one) => (
                 <tr key={one.name}>
                   <td>
@@ -38,6 +39,9 @@ export function InventoryPage() {
                     {one.is_active
                       ? say("admin.works")
                       : visible(one.inactive_reason ?? "") || say("admin.switchedOff")}
+                  </td>
+                  <td>
+                    <Pause subject="assistant" name={one.name} title={one.title} />
                   </td>
                 </tr>
               ))}
@@ -56,6 +60,7 @@ export function InventoryPage() {
                   ofNumbers(say("admin.failed")),
                   ofNumbers(say("admin.timeouts")),
                   say("admin.lastError"),
+                  "",
                 ]}
               >
                 {data.models.map((one) => (
@@ -70,6 +75,9 @@ export function InventoryPage() {
                     </td>
                     <td className="text-right">{formatNumber(one.timeouts)}</td>
                     <td>{visible(one.last_error ?? "–").slice(0, 500)}</td>
+                    <td>
+                      <Pause subject="model" name={one.model} />
+                    </td>
                   </tr>
                 ))}
               </Table>

@@ -12,6 +12,7 @@ import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
+import { Pause } from "./pauses";
 import { ofNumbers, Sheet, Table } from "./sheet";
 import { UserLink } from "./users";
 
@@ -108,13 +109,16 @@ export function KeysPage() {
                 {key.state !== "active" ? (
                   <span className="text-quiet">{say(`admin.${key.state}`)}</span>
                 ) : (
-                  <ConfirmButton
-                    label={say("admin.revoke")}
-                    title={say("admin.revokeAsk", { name: visible(key.name) })}
-                    what={say("admin.revokeWhat")}
-                    className="button small danger"
-                    onConfirm={() => remove(`/v1/admin/keys/${key.id}`).then(readAgain)}
-                  />
+                  <div className="flex flex-wrap gap-2">
+                    <Pause subject="key" name={key.id} title={key.name} />
+                    <ConfirmButton
+                      label={say("admin.revoke")}
+                      title={say("admin.revokeAsk", { name: visible(key.name) })}
+                      what={say("admin.revokeWhat")}
+                      className="button small danger"
+                      onConfirm={() => remove(`/v1/admin/keys/${key.id}`).then(readAgain)}
+                    />
+                  </div>
                 )}
               </td>
             </tr>

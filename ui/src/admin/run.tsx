@@ -8,6 +8,7 @@ import { useRunState } from "../chat/turns";
 import { RunView } from "../pages/run";
 import { ConfirmButton } from "../parts/confirm";
 import { say } from "../texts";
+import { Replay, SendAgain } from "./again";
 import { Sheet } from "./sheet";
 import { nameOf, usePerson } from "./users";
 
@@ -27,7 +28,7 @@ function RunActions({ run }: { run: Run }) {
   const queries = useQueryClient();
   const readAgain = () => refresh(queries, ["runs", "run", "trace"]);
   const isOver = run.status === "COMPLETED" || run.status === "FAILED";
-  return (
+  const acts = (
     <div className="flex flex-wrap gap-2">
       <Link href={`/admin/users/${run.user_id}`} className="button small">
         {say("admin.toUser")}
@@ -54,6 +55,13 @@ function RunActions({ run }: { run: Run }) {
           onConfirm={() => post(`/v1/runs/${run.request_id}/cancel`).then(readAgain)}
         />
       )}
+      {isOver && run.kind === "ask" && <SendAgain run={run} />}
     </div>
+  );
+  return (
+    <>
+      {acts}
+      {isOver && run.kind === "ask" && <Replay run={run} />}
+    </>
   );
 }

@@ -2,13 +2,14 @@ import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
 import { say, sayOr } from "../texts";
+import { CancelAll, RetryAll } from "./bulk";
 import { dayToTime, Filter, isPart, useFilters, wholeId } from "./filters";
 import { RunsTable } from "./runs_table";
 import { Sheet } from "./sheet";
 import { UserFilter } from "./user_filter";
 
-const STATUSES = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"];
-const KINDS = ["ask", "action", "task", "archive", "trial"];
+const STATUSES = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"] as const;
+const KINDS = ["ask", "action", "task", "archive", "trial"] as const;
 const QUEUE = ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"];
 const PAGE = 50;
 
@@ -34,6 +35,16 @@ export function RunsPage() {
     !isPart(filters.user),
   );
   const runs = unique(list.items, (run) => run.request_id);
+  const chosen = {
+    user_id: wholeId(filters.user),
+    kind: KINDS.find((kind) => kind === filters.kind) ?? null,
+    assistant: filters.assistant || null,
+    from: dayToTime(filters.from),
+    to: dayToTime(filters.to, true),
+  };
+  const isOther = filters.queue !== "" || filters.q.trim() !== "" || isPart(filters.user); // by which none are changed
+  const status = STATUSES.find((one) => one === filters.status) ?? null;
+  const error = filters.error.trim();
   return (
     <Sheet title={say("admin.runs")} note={say("trace.audited")}>
       <div className="filters">
@@ -77,6 +88,12 @@ export function RunsPage() {
           onChange={(value) => setFilter("from", value)}
         />
         <Filter label={say("app.to")} type="date" value={filters.to} onChange={(value) => setFilter("to", value)} />
+      </div>
+      <div className="flex flex-wrap items-center gap-3">
+        <CancelAll only={isOther || error ? null : { ...chosen, status }} />
+        <RetryAll
+          only={isOther || (status ?? "FAILED") !== "FAILED" ? null : { ...chosen, error_code: error || null }}
+        />
       </div>
       <ErrorNotice error={list.error} />
       {list.isLoading && <Skeleton lines={8} />}

@@ -21,6 +21,7 @@ import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { formatDollars, formatNumber, say } from "../texts";
 import { DocumentsTable } from "./documents";
+import { Pause } from "./pauses";
 import { RunsTable } from "./runs_table";
 import { Sheet, Table } from "./sheet";
 import { knownName, nameOf, usePerson } from "./users";
@@ -110,6 +111,7 @@ function Acts({ person }: { person: Person }) {
           onConfirm={() => setRoles({ is_blocked: !person.is_blocked })}
         />
       )}
+      <Pause subject="user" name={id} title={name} />
       <ConfirmButton
         label={say("memory.erase")}
         title={say("admin.eraseAsk", { name })}

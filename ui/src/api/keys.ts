@@ -55,6 +55,7 @@ export const keys = {
   costs: (by: string, days: number) => ["metrics", "costs", by, days] as const,
   inventory: () => ["inventory"] as const,
   user: (id: Id) => ["users", "one", id] as const,
+  pauses: () => ["pauses"] as const,
   metrics: (days: number) => ["metrics", days] as const,
   prompt: (role: string) => ["prompts", role] as const,
   promptHistory: (role: string) => ["prompts", role, "history"] as const,

@@ -24,14 +24,15 @@ export function ConfirmButton({ label, title, what, word, className = "button sm
       </button>
       {isOpen && (
         <Dialog title={title} onClose={() => setOpen(false)}>
-          <Question label={label} what={what} word={word} onConfirm={onConfirm} onDone={() => setOpen(false)} />
+          <ConfirmForm label={label} what={what} word={word} onConfirm={onConfirm} onDone={() => setOpen(false)} />
         </Dialog>
       )}
     </>
   );
 }
 
-function Question({
+/** What will happen, and what must be typed before it does. */
+export function ConfirmForm({
   label,
   what,
   word,

@@ -786,6 +786,42 @@ export const en = {
   "failed.not_allowed": "This assistant may not use this tool.",
   "failed.unknown_tool": "There is no such tool.",
   "failed.failed": "The tool failed.",
+
+  "pause.title": "Paused",
+  "pause.assistant": "Assistant",
+  "pause.model": "Model",
+  "pause.key": "API key",
+  "pause.user": "User",
+  "pause.do": "Pause",
+  "pause.ask": "Pause {name}?",
+  "pause.what": "Its requests wait until it goes on. What is being answered is finished.",
+  "pause.whatModel": "It is not called until it goes on. Its fallback and rules do its work.",
+  "pause.reason": "Why, for others who look at it",
+  "pause.since": "Paused since {when}.",
+  "pause.end": "Go on",
+  "pause.endAsk": "Let {name} go on?",
+  "pause.endWhat": "What waited is answered in its order, before what was sent later.",
+
+  "bulk.cancel": "Cancel all that match",
+  "bulk.cancelAsk": "Cancel {n} request? | Cancel {n} requests?",
+  "bulk.cancelWhat": "Those that are not finished. Their users see that they were stopped.",
+  "bulk.retry": "Retry all failed that match",
+  "bulk.retryAsk": "Try {n} failed request again? | Try {n} failed requests again?",
+  "bulk.retryWhat": "They begin anew; their model calls cost again.",
+  "bulk.none": "None matches",
+  "bulk.done": "{n} request changed. | {n} requests changed.",
+
+  "again.send": "Send again",
+  "again.sendAsk": "Send this request once more?",
+  "again.sendWhat": "As a new request of its user: it is answered, costs, and is remembered like any other.",
+  "again.replay": "Try another model or prompt",
+  "again.replayWhat":
+    "It is answered on trial, from a stage on: without tools, never remembered, not shown to the user.",
+  "again.from": "From this stage on",
+  "again.model": "Model, as provider:name",
+  "again.prompt": "Prompt",
+  "again.same": "as today",
+  "again.now": "Now",
 } as const;
 
 export type Key = keyof typeof en;
