@@ -995,6 +995,9 @@ export interface components {
       metadata?: {
         [key: string]: unknown;
       } | null;
+      agent_id?: string | null;
+      app_id?: string | null;
+      run_id?: string | null;
     };
     NewMessage: {
       /** @enum {string} */
