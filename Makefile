@@ -27,7 +27,6 @@ run: .venv/runtime ## Start everything: database, migrations, HTTP server, orche
 	@.venv/bin/maas up
 
 anthropic: .venv/anthropic ## Install the SDK of MAAS_MODEL=anthropic:...
-
 test: .venv/dev model-server .venv-frameworks/made ## Run the tests, and those of SQL again on an installed Postgres (PG_BIN=DIR)
 	@$(pytest)
 	@$(if $(PG_BIN),$(pytest) $(on_installed) --pg-bin "$(PG_BIN)",echo "Skipped: the SQL tests on an installed Postgres 15 or newer (none found; PG_BIN=DIR names one)")
@@ -60,7 +59,6 @@ fuzz: .venv/dev ## Send malformed and hostile requests for ten minutes: [SEED=N]
 	@mkdir -p out && .venv/bin/python -m tests.fuzz --out out/fuzz.json --seconds $(or $(FUZZ_SECONDS),600) $(if $(SEED),--seed $(SEED))
 strangers: .venv/dev ## Try 100,000 times to read another user's data: [SEED=N] [ATTEMPTS=N]
 	@mkdir -p out && .venv/bin/python -m tests.fuzz.strangers --out out/strangers.json $(named)
-
 mutants: .venv/dev .venv-mutants/made ## Change six core modules a little and count what the tests notice: [COUNT=60] [SEED=N]
 	@mkdir -p out && .venv/bin/python -m tests.mutants --out out/mutants.json $(named)
 docs: .venv-docs/made ## Build the documents as a site into out/docs; a broken link fails
@@ -109,17 +107,12 @@ wrk:
 	@command -v wrk >/dev/null || [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null || { echo "Installing wrk"; \
 		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends wrk; } >/dev/null 2>&1 || true
 
-# What the engine is compared with, what builds the documents, clients that tests run, and what changes modules, have environments of their own.
-.venv-peers/made .venv-docs/made .venv-frameworks/made .venv-mutants/made: .venv-%/made: .venv/made requirements-%.lock
-	@echo "Installing requirements-$*.lock into .venv-$*" && rm -rf .venv-$* && .venv/bin/python -m venv .venv-$*
-	@if .venv-$*/bin/python -m pip -qq --disable-pip-version-check --no-input install --no-compile --require-hashes -r requirements-$*.lock; \
+# What the engine is compared with, what builds the documents, clients that tests run, what changes modules, and Patroni have environments
+# of their own; Patroni's has a Python that the user of Postgres may enter, which root's own may not be.
+.venv-peers/made .venv-docs/made .venv-frameworks/made .venv-mutants/made .venv-patroni/made: .venv-%/made: .venv/made requirements-%.lock
+	@echo "Installing requirements-$*.lock into .venv-$*" && rm -rf .venv-$* && $(or $(and $(filter patroni,$*),$(wildcard /usr/bin/python3)),.venv/bin/python) -m venv --without-pip .venv-$*
+	@if $(pip) --python .venv-$*/bin/python install --no-compile --require-hashes -r requirements-$*.lock; \
 	then touch $@; else rm -rf .venv-$*/* && touch .venv-$*/left-out; echo "Left out: requirements-$*.lock could not be installed"; fi
-
-# Patroni runs as the user of Postgres, who may not enter the folder of root's own Python: the system's is taken where it can.
-.venv-patroni/made: .venv/made requirements-patroni.lock
-	@echo "Installing requirements-patroni.lock into .venv-patroni" && rm -rf .venv-patroni
-	@"$$(ls /usr/bin/python3 2>/dev/null || echo .venv/bin/python)" -m venv --without-pip .venv-patroni
-	@$(pip) --python .venv-patroni/bin/python install --require-hashes -r requirements-patroni.lock && touch $@
 
 # Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
 model-server: ; @tests/install.sh
