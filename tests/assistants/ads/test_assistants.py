@@ -317,7 +317,8 @@ def test_a_model_analyses_a_creative(business: Marketer) -> None:
     assert "***4433" in asked["messages"][-1]["content"] and "555 44" not in str(asked)
     (row,) = business.stack.rows("select score, verdict from creative_analysis where creative_id = %s", creative)
     assert (row["score"], row["verdict"]) == (72, "Сильный")
-    business.ask("Проанализируй креатив", conversation=uuid4(), mode="plan")
+    waits = business.ask("Проанализируй креатив", conversation=uuid4(), mode="plan")
+    assert "с чем: `Лето`" in waits["final_answer"] and "за её вызов надо платить" in waits["final_answer"]
     assert [one["tool"] for one in business.pending()] == ["triggerCreativeAnalysis"]
     assert len(business.models.said_to(ANALYST)) == 1
 

@@ -90,6 +90,14 @@ def test_each_dangerous_tool_says_what_will_happen() -> None:
     assert len(set(reasons)) == len(DANGEROUS) and all(len(reason) > 15 for reason in reasons)
 
 
+def test_each_change_is_described_in_both_languages_and_names_its_object() -> None:
+    """Those that wait in the modes `plan` and `ask` alone, too."""
+    for one in declared():
+        if one.effect != "read":
+            assert one.wording.title is not None and one.wording.reason is not None, one.name
+            assert one.preview is not None, one.name
+
+
 def test_each_tool_is_a_schema() -> None:
     for one in declared():
         assert one.parameters["type"] == "object" and set(one.parameters) >= {"properties", "required"}, one.name

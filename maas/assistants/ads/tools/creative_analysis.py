@@ -13,10 +13,12 @@ from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import period_of
 from maas.assistants.ads.tools.creative_details import CreativeArguments
+from maas.assistants.ads.tools.wordings import ANALYZE_CREATIVE
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
 from maas.tools.calls import ToolAnswer, ToolFailure, tag_safe_json
 from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Preview
 from shared.db import Database
 from shared.json import json_object
 from shared.models import Message, Request
@@ -57,13 +59,17 @@ def make_creative_analysis(deps: Deps) -> list[Tool]:
         rows = await db.rows(queries.creative_analyses, context.user_id, data["creative"]["id"], 1)
         return {"verified": bool(rows) and rows[0]["score"] == data["score"]}
 
+    async def preview_analysis(arguments: CreativeArguments, context: ToolContext) -> Preview:
+        return Preview(title_of(await find_creative(db, context, arguments.creative_id)))
+
     @tool(
         name="triggerCreativeAnalysis",
         domain=DOMAIN,
         effect="write",
         needs="data",
-        reason="A model reads the creative's transcript and figures, which costs a model call",
+        wording=ANALYZE_CREATIVE,
         verify=verify_analysis,
+        preview=preview_analysis,
     )
     async def trigger_creative_analysis(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Have a model analyse a creative: score of 0 to 100, verdict, recommendations. The analysis is stored."""

@@ -30,6 +30,7 @@ from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Preview
 from shared.db import Database
 
 DOMAIN = "creative"
@@ -67,6 +68,9 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
             status = await vendors.facebook(context).status(data["adset_id"])
         return {"verified": status == "PAUSED", "status": status}
 
+    async def preview_stop(arguments: StopTestArguments, context: ToolContext) -> Preview:
+        return Preview(title_of(await _running_test(db, arguments, context)))
+
     @tool(
         name="startCreativeTest",
         domain=DOMAIN,
@@ -88,15 +92,12 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         needs="connected",
         wording=STOP_TEST,
         verify=verify_stop,
+        preview=preview_stop,
     )
     async def stop_creative_test(arguments: StopTestArguments, context: ToolContext) -> Any:
         """Stop a running test and store what it has shown."""
-        test_id = as_uuid(arguments.test_id)
-        account = ad_account_of(context)
-        rows = await db.rows(queries.creative_tests, context.user_id, account.id, None, test_id, "running", 1)
-        if test_id is None or not rows:
-            raise ToolFailure(NO_TEST)
-        test = rows[0]
+        account, test = ad_account_of(context), await _running_test(db, arguments, context)
+        test_id: UUID = test["id"]
         tree = tree_of(db, vendors, context)
         result: dict[str, Any] = Figures().shown()
         if test["fb_adset_id"] is not None:
@@ -108,6 +109,15 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         return ToolAnswer(data | {"result": result}, entities={f"test of {title}": str(test_id)})
 
     return [start_creative_test, stop_creative_test]
+
+
+async def _running_test(db: Database, arguments: StopTestArguments, context: ToolContext) -> queries.CreativeTestsRow:
+    """The test with this id, if it runs. Raises ToolFailure."""
+    test_id, owner = as_uuid(arguments.test_id), (context.user_id, ad_account_of(context).id)
+    rows = await db.rows(queries.creative_tests, *owner, None, test_id, "running", 1)
+    if test_id is None or not rows:
+        raise ToolFailure(NO_TEST)
+    return rows[0]
 
 
 async def _start(db: Database, tree: AdTree, context: ToolContext, arguments: StartTestArguments) -> ToolAnswer:

@@ -92,6 +92,13 @@ STOP_TEST = Wording(
     Phrase("Stop a test of a creative", "Остановить тест креатива"),
     Phrase("The test's ad set is paused; what it spent stays spent", "Группа теста остановится; траты не вернутся"),
 )
+ANALYZE_CREATIVE = Wording(
+    Phrase("Have a model analyse a creative", "Проанализировать креатив моделью"),
+    Phrase(
+        "A model reads the creative's transcript and figures, which costs a model call",
+        "Модель прочитает расшифровку и цифры креатива; за её вызов надо платить",
+    ),
+)
 MOVE_LEAD = Wording(
     Phrase("Move a lead to another stage", "Перевести лид на другой этап"),
     Phrase(
