@@ -565,7 +565,16 @@ class AdsCountLeadsRow(TypedDict):
     count_all_time: int | Any
 
 ads_count_leads: Query[
-    AdsCountLeadsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz, pg.bool_, pg.bool_, pg.text, pg.uuid, pg.text
+    AdsCountLeadsRow,
+    pg.uuid,
+    pg.uuid,
+    pg.timestamptz,
+    pg.timestamptz,
+    pg.bool_,
+    pg.bool_,
+    pg.array[pg.text],
+    pg.uuid,
+    pg.text,
 ]
 
 class AdsLeadsRow(TypedDict):
@@ -593,7 +602,7 @@ ads_leads: Query[
     pg.timestamptz,
     pg.bool_,
     pg.bool_,
-    pg.text,
+    pg.array[pg.text],
     pg.uuid,
     pg.text,
     pg.int8,

@@ -214,6 +214,7 @@ async def test_leads_and_sales(case: Case) -> None:
         ({"is_engaged": True}, "is_engaged"),
         ({"is_engaged": False}, "not is_engaged"),
         ({"stage_id": "12"}, "stage = 12"),
+        ({"stage_id": "замер"}, "stage = 12"),
         ({"creative_id": "Видео 2"}, "title = 'Видео 2'"),
     ):
         if "creative_id" in arguments and case.account != "act_20260":

@@ -120,6 +120,8 @@ async def test_leads_are_filtered(shop: Shop) -> None:
     assert (data["count"], data["count_all_time"], data["empty_in_period"]) == (0, 1, True)
     assert (await shop.call("getLeads", {"limit": 101}))["error_code"] == "validation_error"
     assert (await shop.call("getLeads", {"creative_id": "71"}))["error_code"] == "failed"
+    body = await shop.call("getLeads", {"stage_id": "Замеры"})
+    assert body["error_code"] == "failed" and "there is no such stage" in body["message"]
 
 
 async def test_phones_are_masked_wherever_they_are(shop: Shop) -> None:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import account_of
+from maas.assistants.ads.account import Account, account_of
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.creatives import find_creative
 from maas.assistants.ads.metrics import DEFINITIONS, rate, rounded
@@ -22,6 +22,7 @@ from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
+from shared.db import Database
 from shared.text import shorten
 
 DOMAIN = "crm"
@@ -54,7 +55,7 @@ class LeadsArguments(ListArguments):
         default=None, description="Only leads with 2 or more messages or in a key stage, or only others"
     )
     temperature: Literal["hot", "warm", "cold"] | None = Field(default=None, description="Only such leads")
-    stage_id: Reference | None = Field(default=None, description="Only leads in this stage of the CRM")
+    stage_id: Reference | None = Field(default=None, description="Only leads in this stage, an id or a name")
     creative_id: Reference | None = Field(
         default=None, description="Only leads that this creative brought: its id or title"
     )
@@ -72,7 +73,8 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         creative_id = None
         if arguments.creative_id is not None and (creative_id := as_uuid(arguments.creative_id)) is None:
             creative_id = (await find_creative(db, context, arguments.creative_id))["id"]
-        wanted = arguments.is_qualified, arguments.is_engaged, arguments.stage_id, creative_id, arguments.temperature
+        stages = await _stage_ids(db, account, arguments.stage_id)
+        wanted = arguments.is_qualified, arguments.is_engaged, stages, creative_id, arguments.temperature
         args = account.user_id, account.id, period.start, period.end, *wanted
         counts, rows = await together(
             db.row(queries.ads_count_leads, *args), db.rows(queries.ads_leads, *args, arguments.limit)
@@ -193,6 +195,18 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         return ToolAnswer(data)
 
     return [get_leads, get_lead_details, get_funnel_stats, get_sales_quality, *make_stage_tools(deps, vendors)]
+
+
+async def _stage_ids(db: Database, account: Account, reference: str | None) -> list[str] | None:
+    """The stages with this id or name, of all pipelines; None for any. Raises ToolFailure."""
+    if reference is None or reference.isdecimal():  # the CRM may not have named it yet
+        return None if reference is None else [reference]
+    rows = await db.rows(queries.ads_stages, account.user_id, account.id)
+    wanted = reference.strip().lower()
+    if found := sorted({row["stage_id"] for row in rows if row["name"].strip().lower() == wanted}):
+        return found
+    names = ", ".join(dict.fromkeys(row["name"] for row in rows)) or "none is known"
+    raise ToolFailure(f"there is no such stage; there are: {shorten(names, MAX_SUMMARY_CHARS)}")
 
 
 def _lead(row: queries.AdsLeadsRow | queries.AdsLeadRow, zone: ZoneInfo) -> dict[str, Any]:

@@ -71,7 +71,7 @@ from (
 order by s.pipeline_name nulls last, s.place nulls last, x.pipeline_id, x.stage_id;
 
 -- name: ads_count_leads  -- $1 user, $2 user account, $3 $4 from and to, $5 qualified by the CRM, $6 by deeds,
--- $7 stage, $8 creative, $9 temperature; nulls: any
+-- $7 stages, $8 creative, $9 temperature; nulls: any
 with said as (  -- what analyses of dialogues said; read only if it is needed
   select distinct on (w.lead_id) w.lead_id, s.temperature
   from maas.dialog_summaries s
@@ -84,7 +84,7 @@ select count(*) filter (where l.created_at >= coalesce($3::timestamptz, '-infini
 from maas.user_accounts u join maas.leads l on l.user_account_id = u.id
 where u.user_id = $1 and u.id = $2
   and ($5::boolean is null or l.is_qualified = $5) and ($6::boolean is null or l.is_engaged = $6)
-  and ($7::text is null or l.stage_id = $7) and ($8::uuid is null or l.source_creative_id = $8)
+  and ($7::text[] is null or l.stage_id = any($7)) and ($8::uuid is null or l.source_creative_id = $8)
   and ($9::text is null or l.id in (select lead_id from said where temperature = $9)
     or l.id not in (select lead_id from said)
     and maas.maas_temperature(l.chat_analysis_json ->> 'temperature', l.messages_in, l.last_message_at) = $9);
@@ -105,7 +105,7 @@ from (
   where u.user_id = $1 and u.id = $2
     and l.created_at >= coalesce($3::timestamptz, '-infinity') and l.created_at < coalesce($4::timestamptz, 'infinity')
     and ($5::boolean is null or l.is_qualified = $5) and ($6::boolean is null or l.is_engaged = $6)
-    and ($7::text is null or l.stage_id = $7) and ($8::uuid is null or l.source_creative_id = $8)
+    and ($7::text[] is null or l.stage_id = any($7)) and ($8::uuid is null or l.source_creative_id = $8)
     and ($9::text is null or l.id in (select lead_id from said where temperature = $9)
       or l.id not in (select lead_id from said)
       and maas.maas_temperature(l.chat_analysis_json ->> 'temperature', l.messages_in, l.last_message_at) = $9)
