@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from maas.agents.history import MAX_HISTORY_TOKENS
 from maas.assistants.ads.account import NO_ACCOUNT
 from shared import tokens
 from tests.assistants.ads.marketer import ANALYST, CHOOSING, PHONE, SPEAKERS, TOKEN, Marketer, execute, marketer
@@ -208,6 +209,22 @@ def test_earlier_exchanges_are_messages(business: Marketer) -> None:
     ]
     assert [one["role"] for one in then] == ["system", "user", "assistant", "user", "assistant", "tool"]
     assert then[: len(first)] == first
+
+
+def test_long_exchanges_are_cut_evenly(business: Marketer) -> None:
+    """The short ones among them stay whole."""
+    conversation = uuid4()
+    business.models.replies["responder"] = "Понял."
+    for text in ("бюджет " * 900, "Коротко", "расход " * 900):
+        business.ask(text, conversation=conversation)
+    business.models.requests.clear()
+    business.ask("И что?", conversation=conversation)
+    (asked,) = [one["messages"] for one in business.models.said_to("responder") if one.get("tools")]
+    earlier = [(one["role"], one["content"]) for one in asked[1:-1]]
+    assert [role for role, _ in earlier] == ["user", "assistant"] * 3
+    assert earlier[2] == ("user", "Коротко") and earlier[3] == ("assistant", "Понял.")
+    costs = [tokens.count(text) for _, text in earlier]
+    assert sum(costs) <= MAX_HISTORY_TOKENS and min(costs[0], costs[4]) > MAX_HISTORY_TOKENS // 3, costs
 
 
 CHANGES = {
