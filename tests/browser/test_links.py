@@ -118,3 +118,19 @@ def test_links_into_conversations_of_others_show_nothing(stack: Stack, visit: Vi
     _, runs = long_conversation(stack, uuid4())
     page = visit(f"c/{mine}#run-{runs[2]}")
     expect(page.get_by_text("This message is no longer in the conversation.")).to_be_visible()
+
+
+def test_messages_that_cannot_be_read_are_no_empty_conversation(stack: Stack, visit: Visitor) -> None:
+    """It said what to talk about, as in a new one, and one's history seemed to be lost."""
+    conversation, _ = long_conversation(stack)
+    page = visit("history")
+    refusal = {"error": {"code": "odd", "message": "no"}}
+    page.route("**/messages*", lambda route: route.fulfill(status=403, json=refusal))
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/c/{conversation}")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_text("What shall we talk about?")).to_have_count(0)
+    shot(page, "messages-away")
+    page.unroute("**/messages*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text(f"Answer {EXCHANGES}.")).to_be_in_viewport()
+    expect(page.get_by_role("alert")).to_have_count(0)

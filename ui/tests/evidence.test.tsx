@@ -1,7 +1,7 @@
 // What an answer was given: one card a line, the same words once, in the words of people.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen, within } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Run, Source } from "../src/api/types";
@@ -17,6 +17,10 @@ const WORDS: Record<string, [string, string, string]> = {
   c: ["assistant", "Noted: Lisbon.", "2026-11-05T10:01:00Z"],
 };
 
+const AWAY = { error: { code: "unavailable", message: "not now" } };
+const BACK = { id: "e", kind: "turn", memory: "It is back.", speaker: "user", occurred_at: "2026-11-01T10:00:00Z" };
+let isAway = true;
+
 function source(id: string, number: number): Source {
   return { id, kind: "turn", score: 1, number, origins: [] };
 }
@@ -26,6 +30,7 @@ beforeEach(async () => {
   serve(({ path }) => {
     if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
     const id = /memories\/(\w)/.exec(path)?.[1] ?? "";
+    if (id === "e") return { status: isAway ? 503 : 200, body: isAway ? AWAY : BACK };
     const words = WORDS[id];
     if (!words) return { status: 404, body: { error: { code: "not_found", message: "there is none" } } };
     const [speaker, memory, at] = words;
@@ -62,4 +67,14 @@ test("an assistant has its name", async () => {
 test("what was forgotten says so", async () => {
   show({ sources: [source("x", 1)], used: [] });
   await screen.findByText("This memory was forgotten.");
+});
+
+test("what could not be read says so, and is read again", async () => {
+  isAway = true;
+  show({ sources: [source("e", 1)], used: [] });
+  await screen.findByRole("alert");
+  expect(screen.queryByText(/forgotten/)).toBeNull();
+  isAway = false;
+  fireEvent.click(screen.getByRole("button", { name: "Try again" }));
+  await screen.findByText("It is back.");
 });

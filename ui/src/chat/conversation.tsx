@@ -124,13 +124,19 @@ export function Conversation({ id, assistant, mode, isNew, isTemporary, draft, o
           {say("chat.gone")}
         </p>
       )}
+      {list.error && (
+        <div className="mx-auto w-full max-w-[72ch] p-4">
+          <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+        </div>
+      )}
       <Messages
         items={shownItems}
         target={place}
         assistant={assistant}
         actionsOf={actionsOf}
         onShow={onShow}
-        isLoading={!isNew && list.isPending}
+        isLoading={!isNew && !list.isSuccess && !list.error}
+        isKnown={isNew || list.isSuccess}
         hasLater={hasLater}
         isLoadingEarlier={list.isFetchingNextPage}
         isLoadingLater={list.isFetchingPreviousPage}

@@ -10,7 +10,7 @@ import type { Memory, RawLog, Run, Source } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
 import { Markdown } from "../parts/markdown";
 import { MemoryActions } from "../parts/memory_actions";
-import { Skeleton } from "../parts/notice";
+import { ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -76,8 +76,14 @@ function useMemories(line: Source[]) {
   });
   return {
     memories: found.flatMap(({ data }) => (data ? [data] : [])),
-    isGone: found.every(({ error }) => error instanceof ApiError && error.status === 404),
+    isGone: found.every(({ error }) => isUnknown(error)),
+    error: found.find(({ error }) => error && !isUnknown(error))?.error ?? null, // another one than that it is gone
+    readAgain: () => found.forEach((one) => void one.refetch()),
   };
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
 }
 
 /** The words of a citation, in place: by whom, when, and how they begin. */
@@ -87,8 +93,9 @@ export function CitedWords({ runId, number }: { runId: string; number: number })
     queryFn: ({ signal }) => get(`/v1/runs/${runId}`, {}, signal),
     staleTime: Infinity,
   });
-  const { memories, isGone } = useMemories(run?.sources.filter((one) => one.number === number) ?? []);
+  const { memories, isGone, error } = useMemories(run?.sources.filter((one) => one.number === number) ?? []);
   const speakerOf = useSpeakerOf(run?.assistant ?? "");
+  if (error && !memories.length) return errorText(error);
   if (!run || (!isGone && !memories.length)) return say("app.loading");
   if (isGone) return say("evidence.gone");
   return sameWords(memories).map(([memory]) => (
@@ -103,7 +110,7 @@ export function CitedWords({ runId, number }: { runId: string; number: number })
 }
 
 function LineCard({ line, assistant, isMarked }: { line: Source[]; assistant: string; isMarked: boolean }) {
-  const { memories, isGone } = useMemories(line);
+  const { memories, isGone, error, readAgain } = useMemories(line);
   const number = line[0]!.number;
   return (
     <li
@@ -112,6 +119,8 @@ function LineCard({ line, assistant, isMarked }: { line: Source[]; assistant: st
     >
       {isGone ? (
         <p className="text-small text-quiet">{say("evidence.gone")}</p>
+      ) : !memories.length && error ? (
+        <ErrorNotice error={error} onRetry={readAgain} />
       ) : !memories.length ? (
         <Skeleton lines={2} className="h-4" />
       ) : (
@@ -179,6 +188,7 @@ export function Words({ memoryId }: { memoryId: string }) {
     queryKey: keys.sources(memoryId),
     queryFn: ({ signal }) => get(`/v1/memories/${memoryId}/sources`, { user_id: userId }, signal),
   });
+  if (words.error) return <ErrorNotice error={words.error} onRetry={() => void words.refetch()} />;
   if (!words.data) return <Skeleton lines={1} className="h-8" />;
   return (
     <div className="mt-2 border-l-4 border-line pl-3 text-small">

@@ -24,6 +24,7 @@ interface Props {
   assistant: string;
   actionsOf: Map<string, Action[]>;
   isLoading: boolean;
+  isKnown: boolean; // whether there is nothing else than these
   hasLater: boolean;
   isLoadingEarlier: boolean;
   isLoadingLater: boolean;
@@ -44,6 +45,7 @@ export function Messages({
   assistant,
   actionsOf,
   isLoading,
+  isKnown,
   hasLater,
   isLoadingEarlier,
   isLoadingLater,
@@ -112,6 +114,7 @@ export function Messages({
         <Skeleton lines={5} className="h-16" />
       </div>
     );
+  if (!isFilled && !isKnown) return <div className="flex-1" />;
   if (!isFilled) return <Welcome onExample={onExample} />;
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">

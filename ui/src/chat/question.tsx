@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 
 import { keys } from "../api/keys";
 import type { Message, Run } from "../api/types";
-import { Failure, Skeleton } from "../parts/notice";
+import { ErrorNotice, Failure, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
@@ -75,7 +75,8 @@ export function Question({ message, shown, onShown, onAgain, isLast }: Props) {
 
 /** The answer of a version that another one took the place of. */
 export function EarlierAnswer({ runId, assistant, onShow }: { runId: string; assistant: string; onShow: ShowPanel }) {
-  const { data: run } = useRunState(runId);
+  const { data: run, error, refetch } = useRunState(runId);
+  if (error) return <ErrorNotice error={error} onRetry={() => void refetch()} />;
   if (!run) return <Skeleton />;
   if (run.final_answer === null) return <Failure code={run.error_code ?? ""} message={run.error_message ?? ""} />;
   return <AssistantMessage message={answerOf(run)} assistant={assistant} actions={[]} onShow={onShow} />;
