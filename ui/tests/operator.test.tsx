@@ -134,3 +134,13 @@ test("a finished request is tried with another model, beside what was answered t
   confirm("Send again");
   await waitFor(() => expect(sent("/v1/runs/r1/again")).toHaveLength(1));
 });
+
+test("on a phone filters stand behind a button that says how many are set", async () => {
+  visit("/admin/runs?status=FAILED&q=cats");
+  const button = await screen.findByRole("button", { name: "Filters (2)" });
+  const filters = screen.getByLabelText("Error code").closest(".filters")!;
+  expect(filters.className).toContain("hidden");
+  fireEvent.click(button);
+  expect(button.getAttribute("aria-expanded")).toBe("true");
+  expect(filters.className).not.toContain("hidden");
+});

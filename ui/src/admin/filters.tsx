@@ -1,7 +1,9 @@
 // Filters that stand in the URL, so that a list can be shared and the way back finds it.
 
-import { useEffect, useEffectEvent, useState } from "react";
+import { type ReactNode, useEffect, useEffectEvent, useState } from "react";
 import { useLocation, useSearch } from "wouter";
+
+import { say } from "../texts";
 
 const PAUSE_MS = 300;
 
@@ -48,6 +50,24 @@ export function Filter({ label, value, onChange, type = "text", options, nameOf,
         <TypedFilter type={type} value={value} onChange={onChange} />
       )}
     </label>
+  );
+}
+
+/** Filters side by side; on a phone behind a button, which says how many are set. */
+export function Filters({ set, children }: { set: number; children: ReactNode }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        className="button small self-start sm:hidden"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {say("app.filters", { set })}
+      </button>
+      <div className={`filters ${isOpen ? "" : "max-sm:hidden!"}`}>{children}</div>
+    </>
   );
 }
 

@@ -35,7 +35,7 @@ export function InventoryPage() {
                     <Link href={`/admin/prompts/${encodeURIComponent(one.role)}`}>{visible(one.role)}</Link>
                   </td>
                   <td>{visible(one.plugin ?? "–")}</td>
-                  <td className={one.is_active ? "" : "text-bad"}>
+                  <td className={one.is_active ? "" : "min-w-60 text-bad"}>
                     {one.is_active
                       ? say("admin.works")
                       : visible(one.inactive_reason ?? "") || say("admin.switchedOff")}

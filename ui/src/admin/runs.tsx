@@ -3,7 +3,7 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
 import { say, sayOr } from "../texts";
 import { CancelAll, RetryAll } from "./bulk";
-import { dayToTime, Filter, isPart, useFilters, wholeId } from "./filters";
+import { dayToTime, Filter, Filters, isPart, useFilters, wholeId } from "./filters";
 import { RunsTable } from "./runs_table";
 import { Sheet } from "./sheet";
 import { UserFilter } from "./user_filter";
@@ -47,7 +47,7 @@ export function RunsPage() {
   const error = filters.error.trim();
   return (
     <Sheet title={say("admin.runs")} note={say("trace.audited")}>
-      <div className="filters">
+      <Filters set={Object.values(filters).filter(Boolean).length}>
         <Filter
           label={say("admin.status")}
           value={filters.status}
@@ -88,7 +88,7 @@ export function RunsPage() {
           onChange={(value) => setFilter("from", value)}
         />
         <Filter label={say("app.to")} type="date" value={filters.to} onChange={(value) => setFilter("to", value)} />
-      </div>
+      </Filters>
       <div className="flex flex-wrap items-center gap-3">
         <CancelAll only={isOther || error ? null : { ...chosen, status }} />
         <RetryAll

@@ -3,6 +3,7 @@
 import type { ReactNode } from "react";
 
 import { useTitle } from "../parts/title";
+import { say } from "../texts";
 
 export function Sheet({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
   useTitle(title);
@@ -31,8 +32,8 @@ export function Table({ columns, children }: { columns: Column[]; children: Reac
           <tr>
             {columns.map((column, index) =>
               typeof column === "string" ? (
-                <th key={index} scope="col">
-                  {column}
+                <th key={index} scope="col" className="relative">
+                  {column || <span className="sr-only">{say("app.acts")}</span>}
                 </th>
               ) : !column.onSort ? (
                 <th key={index} scope="col" className={column.isNumber ? "text-right!" : ""}>

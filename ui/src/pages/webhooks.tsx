@@ -205,7 +205,9 @@ function Deliveries({ webhook }: { webhook: Webhook }) {
                     {say(`webhooks.column.${column}`)}
                   </th>
                 ))}
-                <th scope="col" aria-label={say("webhooks.replay")} />
+                <th scope="col" className="relative">
+                  <span className="sr-only">{say("webhooks.replay")}</span>
+                </th>
               </tr>
             </thead>
             <tbody>

@@ -4,6 +4,8 @@ export const en = {
   "app.name": "MaaS",
   "app.loading": "Loading",
   "app.unreachable": "The server does not answer.",
+  "app.acts": "What can be done",
+  "app.filters": "Filters ({set})",
   "app.retry": "Try again",
   "app.offline":
     "No connection to the server. Answers are still being written; this page catches up once the connection is back.",
