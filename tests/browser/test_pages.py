@@ -165,8 +165,7 @@ def test_everything_is_reached_by_keys(stack: Stack, visit: Visitor) -> None:
 def violations(page: Page) -> list[Any]:
     """What axe finds: rules with the first elements that break them."""
     return [
-        (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
-        for one in Axe().run(page).response["violations"]
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in Axe().run(page).response["violations"]
     ]
 
 
