@@ -13,9 +13,6 @@ import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
 import { type Asked, CONFIG, idOf, serve, tokensOf } from "./server";
 
-// jsdom has none, and the charts ask for it when they are loaded
-vi.hoisted(() => Object.assign(window, { matchMedia: () => new EventTarget() }));
-
 const ME = idOf("me");
 const ANN = idOf("ann");
 const PERSON = {

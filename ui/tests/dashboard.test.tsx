@@ -1,18 +1,11 @@
 // The figures of the desk: each leads to what it counts, those of a day, too.
 
 import { cleanup, fireEvent, screen, within } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { chooseLanguage } from "../src/texts";
 import { open, prepareBrowser } from "./page";
 import { CONFIG, serve } from "./server";
-
-vi.mock("uplot", () => ({
-  default: class {
-    setSize = () => undefined;
-    destroy = () => undefined;
-  }, // which draws on a canvas, and jsdom has none
-}));
 
 const USER = "00000000-0000-4000-8000-000000000001";
 const DAYS = [

@@ -11,8 +11,6 @@ import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
 import { type Asked, CONFIG, serve } from "./server";
 
-vi.hoisted(() => Object.assign(window, { matchMedia: () => new EventTarget() }));
-
 const ME = "00000000-0000-4000-8000-000000000001";
 const AT = "2026-01-02T03:04:00Z";
 const RUN = {

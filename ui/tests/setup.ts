@@ -1,5 +1,13 @@
 // What a test waits for comes late on a busy machine: it gets seconds, and a test that fails says so later.
+// Charts draw on a canvas, some time after they are shown, and jsdom has none.
 
 import { configure } from "@testing-library/react";
+import { vi } from "vitest";
 
 configure({ asyncUtilTimeout: 10_000 });
+vi.mock("uplot", () => ({
+  default: class {
+    setSize = () => undefined;
+    destroy = () => undefined;
+  },
+}));
