@@ -3,6 +3,8 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Router } from "wouter";
+import { memoryLocation } from "wouter/memory-location";
 
 import { Facts } from "../src/pages/facts";
 import { session } from "../src/session/session";
@@ -24,11 +26,13 @@ const FACT = {
 };
 const FACTS = [
   FACT,
-  { ...FACT, id: "tea", fact: "I drink tea.", about: "user", is_pinned: true, true_from: null },
+  { ...FACT, id: "tea", fact: "I drink tea.", about: "user", kind: "preference", is_pinned: true, true_from: null },
   { ...FACT, id: "job", fact: "I bake bread.", about: "user", state: "ended", since: "2026-05-01" },
 ];
 
 let asked: Asked[];
+let place: ReturnType<typeof memoryLocation>;
+let next: string | null;
 beforeEach(async () => {
   HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) {
     this.open = true;
@@ -36,18 +40,27 @@ beforeEach(async () => {
   vi.stubGlobal("IntersectionObserver", undefined);
   asked = serve(({ path }) => {
     if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
-    if (path.includes("/facts?")) return { body: { results: FACTS, next: null } };
+    if (path.includes("/facts?")) return { body: { results: FACTS, next } };
     return { body: { facts: 2 } };
   });
   chooseLanguage("en");
+  next = null;
   await session.start();
+  await open("/memory/facts");
+});
+
+async function open(path: string) {
+  cleanup();
+  place = memoryLocation({ path, record: true });
   render(
     <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-      <Facts />
+      <Router hook={place.hook} searchHook={place.searchHook}>
+        <Facts />
+      </Router>
     </QueryClientProvider>,
   );
-  await screen.findByText("I drink tea.");
-});
+  await screen.findByRole("group", { name: "Kinds of facts" });
+}
 afterEach(cleanup);
 
 const card = (text: string) => within(screen.getByText(text).closest("li")!);
@@ -55,6 +68,10 @@ const choices = (text: string) =>
   card(text)
     .getAllByRole("button")
     .map((one) => one.textContent);
+const texts = (elements: HTMLElement[]) => elements.map((one) => one.textContent);
+const kinds = () => within(screen.getByRole("group", { name: "Kinds of facts" })).getAllByRole("button");
+const shown = () =>
+  texts(screen.queryAllByRole("listitem")).map((one) => FACTS.find(({ fact }) => one?.includes(fact))?.id);
 const posted = () => asked.filter(({ method }) => method === "POST").map(({ path, body }) => [path, body]);
 
 test("facts stand under whom they are about, the person first, with since and until when", () => {
@@ -82,6 +99,39 @@ test("a decision is sent, and the facts are read again", async () => {
 test("what is no longer true is shown when it is asked for", async () => {
   fireEvent.click(screen.getByLabelText("Also what is no longer true"));
   await waitFor(() => expect(asked.some(({ path }) => path.includes("state=all"))).toBe(true));
+});
+
+test("facts are chosen by kind, and the choice stands in the address", async () => {
+  expect(texts(kinds())).toEqual(["All 3", "preference 1", "state 2"]);
+  fireEvent.click(screen.getByRole("button", { name: "state 2" }));
+  expect(shown()).toEqual(["job", "home"]);
+  expect(place.history.at(-1)).toBe("/memory/facts?kind=state");
+  fireEvent.click(screen.getByLabelText("Also what is no longer true"));
+  expect(place.history.at(-1)).toBe("/memory/facts?kind=state&state=all");
+  fireEvent.click(kinds()[0]!);
+  expect(place.history.at(-1)).toBe("/memory/facts?state=all");
+});
+
+test("a kind of which nothing is known is said to be empty", async () => {
+  await open("/memory/facts?kind=plan");
+  expect(texts(kinds())).toEqual(["All 3", "preference 1", "plan 0", "state 2"]);
+  screen.getByText("Nothing of this kind is known.");
+  await open("/memory/facts?kind=nonsense");
+  expect(shown()).toHaveLength(3);
+});
+
+test("where there are more facts, what was counted is the least that there are", async () => {
+  vi.stubGlobal(
+    "IntersectionObserver",
+    class {
+      observe = () => undefined;
+      disconnect = () => undefined;
+    },
+  );
+  next = "later";
+  await open("/memory/facts?kind=plan");
+  expect(texts(kinds())).toEqual(["All 3+", "preference 1+", "plan 0+", "state 2+"]);
+  expect(screen.queryByText("Nothing of this kind is known.")).toBeNull();
 });
 
 test("two names become one person", async () => {

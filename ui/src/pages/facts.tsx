@@ -4,6 +4,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { useFilters } from "../admin/filters";
 import { post } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Fact, Verdict } from "../api/types";
@@ -13,17 +14,32 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
-import { formatDay, say } from "../texts";
+import { formatDay, formatNumber, say } from "../texts";
 
 const PAGE = 100;
 const USER = "user"; // whom a fact is about that names nobody else
 const MAX_NAME = 100;
+const KINDS = [
+  "identity",
+  "profile",
+  "relation",
+  "preference",
+  "plan",
+  "event",
+  "state",
+  "possession",
+  "question",
+] as const satisfies Fact["kind"][];
 
 export function Facts() {
   const { userId } = useUser();
-  const [isAll, setAll] = useState(false);
+  const [filters, setFilter] = useFilters(["kind", "state"]);
+  const isAll = filters.state === "all";
+  const kind = KINDS.find((one) => one === filters.kind);
   const list = useMore("memory", `/v1/users/${userId}/facts`, { state: isAll ? "all" : null, limit: PAGE });
   const facts = unique(list.items, (one) => one.id);
+  const shown = kind ? facts.filter((one) => one.kind === kind) : facts;
+  const isWhole = list.isSuccess && !list.hasNextPage;
   return (
     <>
       <label className="flex items-center gap-2 text-small">
@@ -31,14 +47,17 @@ export function Facts() {
           type="checkbox"
           className="min-h-0!"
           checked={isAll}
-          onChange={(event) => setAll(event.target.checked)}
+          onChange={(event) => setFilter("state", event.target.checked ? "all" : "")}
         />
         {say("facts.all")}
       </label>
+      {facts.length > 0 && (
+        <Kinds facts={facts} isWhole={isWhole} chosen={kind} onChoose={(one) => setFilter("kind", one ?? "")} />
+      )}
       <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       {list.isPending && <Skeleton lines={4} className="h-16" />}
-      {list.isSuccess && !facts.length && <Empty>{say("facts.none")}</Empty>}
-      {bySubject(facts).map(([about, known]) => (
+      {isWhole && !shown.length && <Empty>{say(facts.length ? "facts.noneOfKind" : "facts.none")}</Empty>}
+      {bySubject(shown).map(([about, known]) => (
         <section key={about} aria-label={about === USER ? say("facts.you") : about}>
           <div className="mb-2 flex flex-wrap items-baseline justify-between gap-3">
             <h2 className="text-lead font-semibold">{about === USER ? say("facts.you") : visible(about)}</h2>
@@ -55,6 +74,37 @@ export function Facts() {
         {list.isFetchingNextPage && <Skeleton lines={1} />}
       </div>
     </>
+  );
+}
+
+/** The kinds that there are, with how many facts of each; a plus where not all have been read. */
+function Kinds({
+  facts,
+  isWhole,
+  chosen,
+  onChoose,
+}: {
+  facts: Fact[];
+  isWhole: boolean;
+  chosen: Fact["kind"] | undefined;
+  onChoose: (kind: Fact["kind"] | undefined) => void;
+}) {
+  const countOf = (kind?: Fact["kind"]) => facts.filter((one) => !kind || one.kind === kind).length;
+  return (
+    <div role="group" aria-label={say("facts.kinds")} className="flex flex-wrap gap-2">
+      {[undefined, ...KINDS.filter((one) => one === chosen || countOf(one))].map((one) => (
+        <button
+          key={one ?? ""}
+          type="button"
+          aria-pressed={chosen === one}
+          className={`button small ${chosen === one ? "primary" : ""}`}
+          onClick={() => onChoose(one)}
+        >
+          {one ? say(`facts.kind.${one}`) : say("app.all")}{" "}
+          <span className="tabular">{`${formatNumber(countOf(one))}${isWhole ? "" : "+"}`}</span>
+        </button>
+      ))}
+    </div>
   );
 }
 
