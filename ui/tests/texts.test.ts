@@ -62,6 +62,7 @@ const BUILT: Record<string, string[]> = {
     "profile",
   ),
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
+  "facts.week.": ["added", "replaced", "ended", "corrected"],
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "pause.": ["assistant", "model", "key", "user"],

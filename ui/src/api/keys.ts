@@ -46,6 +46,7 @@ export const keys = {
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,
   totals: (userId: string) => ["memory", "totals", userId] as const,
+  weekOfFacts: (userId: string) => ["memory", "week", userId] as const,
   sources: (memoryId: string) => ["memory", memoryId, "sources"] as const,
   forgetting: (memoryId: string) => ["memory", memoryId, "forgetting"] as const,
   found: (query: string, asOf: string) => ["memory", "search", query, asOf] as const,

@@ -15,6 +15,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { formatDay, formatNumber, say } from "../texts";
+import { WeekOfFacts } from "./changes";
 
 const PAGE = 100;
 const USER = "user"; // whom a fact is about that names nobody else
@@ -42,6 +43,7 @@ export function Facts() {
   const isWhole = list.isSuccess && !list.hasNextPage;
   return (
     <>
+      <WeekOfFacts />
       <label className="flex items-center gap-2 text-small">
         <input
           type="checkbox"
