@@ -15,8 +15,8 @@ from tests.stack import Stack
 EXCHANGES = 100  # four pages of messages
 
 
-def long_conversation(stack: Stack, user: UUID | str = LOCAL_USER) -> tuple[str, list[str]]:
-    """A conversation of EXCHANGES questions with answers, and the ids of their runs."""
+def long_conversation(stack: Stack, user: UUID | str = LOCAL_USER, exchanges: int = EXCHANGES) -> tuple[str, list[str]]:
+    """A conversation of so many questions with answers, and the ids of their runs."""
     opened = stack.client.post("/v1/conversations", json={"user_id": str(user)}).json()["id"]
     rows = stack.rows(
         "with said as (select n, gen_random_uuid() as run from generate_series(1, %s) n), kept as ("
@@ -25,7 +25,7 @@ def long_conversation(stack: Stack, user: UUID | str = LOCAL_USER) -> tuple[str,
         "   now() - interval '1 day' + make_interval(mins => n, secs => later)"
         " from said, (values ('user', 'Question', 0), ('assistant', 'Answer', 1)) as v (role, what, later))"
         " select run from said order by n",
-        EXCHANGES,
+        exchanges,
         opened,
         user,
     )

@@ -1,0 +1,56 @@
+"""How many requests a page sends: to open a long conversation, for an exchange in it, and to begin with it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, Request, expect
+
+from tests.browser.conftest import Visitor
+from tests.browser.test_chat import say
+from tests.browser.test_links import long_conversation, wait_until_quiet
+from tests.stack import Stack
+
+EXCHANGES = 60
+TO_OPEN, TO_EXCHANGE, TO_BEGIN = 6, 8, 8
+
+
+def count_requests(page: Page) -> list[str]:
+    """The requests to the API from now on, as they are sent."""
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        if (path := urlsplit(request.url).path).startswith("/v1/"):
+            asked.append(f"{request.method} {path}")
+
+    page.on("request", note)
+    return asked
+
+
+def test_a_long_conversation_takes_few_requests(stack: Stack, visit: Visitor, word: str) -> None:
+    conversation, _ = long_conversation(stack, exchanges=EXCHANGES)
+    stack.client.patch(f"/v1/conversations/{conversation}", json={"title": word}).raise_for_status()
+    page = visit()
+    asked = count_requests(page)
+    in_list = page.get_by_role("navigation").get_by_role("link", name=word)
+    expect(in_list).to_be_visible()
+    wait_until_quiet(page, asked)  # what every page asks once
+    asked.clear()
+    in_list.click()
+    expect(page.get_by_text(f"Answer {EXCHANGES}.")).to_be_in_viewport()
+    wait_until_quiet(page, asked)
+    assert 1 <= len(asked) <= TO_OPEN, "\n".join(asked)
+
+    asked.clear()
+    say(page, f"The {word} is green.")
+    expect(page.locator("article[id^=run-] .prose").last).to_contain_text("Your message is kept in memory")
+    stack.wait_archived(*[row["id"] for row in stack.rows("select id from pipeline_runs where user_query ~ %s", word)])
+    expect(page.get_by_text("saving to memory")).to_have_count(0)
+    wait_until_quiet(page, asked)
+    assert 1 <= len(asked) <= TO_EXCHANGE, "\n".join(asked)
+
+    asked.clear()
+    page.reload()
+    expect(page.get_by_text(f"The {word} is green.").last).to_be_in_viewport()
+    wait_until_quiet(page, asked)
+    assert 1 <= len(asked) <= TO_BEGIN, "\n".join(asked)
