@@ -203,11 +203,12 @@ select u.user_id, coalesce(a.name, a.email, p.name, (
 from unnest($1::uuid[]) u(user_id) left join maas.auth_users a on a.user_id = u.user_id
 left join maas.user_profiles p on p.user_id = u.user_id;
 
--- name: admin_spending  -- $1 from, $2 to, $3 day, user, assistant or model, $4 how many: what calls of that time cost
--- by it, the dearest first, days in their order; in each row what all cost
+-- name: admin_spending  -- $1 from, $2 to, $3 day, user, assistant, model or stage, $4 how many: what calls of that
+-- time cost by it, the dearest first, days in their order; in each row what all cost
 with calls as (
   select case $3::text when 'user' then r.user_id::text when 'assistant' then r.assistant
-      when 'model' then c.provider || ':' || c.model else maas.maas_day(c.created_at)::text end as key,
+      when 'model' then c.provider || ':' || c.model when 'stage' then c.stage
+      else maas.maas_day(c.created_at)::text end as key,
     c.tokens_in, c.tokens_out, c.price, c.run_id
   from maas.pipeline_runs r join maas.llm_calls c on c.run_id = r.id
   where r.created_at >= $1 and r.created_at < $2 and c.finish <> 'skipped'

@@ -479,11 +479,12 @@ def test_users_are_ranked_by_last_run_spend_and_errors(stack: Stack) -> None:
     assert get(stack, "runs", error_code=word)["results"] == []
 
 
-def test_what_runs_cost_is_summed_by_day_user_assistant_and_model(stack: Stack, root: str) -> None:
+def test_what_runs_cost_is_summed_by_day_user_assistant_model_and_stage(stack: Stack, root: str) -> None:
     user = uuid4()
     runs = [_ask(stack, user, text) for text in ("My dog is Rex.", "My cat is Tom.")]
     stack.wait_archived(*runs)
-    stack.rows("update llm_calls set price = 500000, tokens_in = 10, tokens_out = 1 where run_id = any(%s)", runs)
+    figures = "price = 500000, tokens_in = 10, tokens_out = 1, stage = stage || ' here'"
+    stack.rows(f"update llm_calls set {figures} where run_id = any(%s)", runs)
     (calls,) = stack.rows("select count(*)::int as number from llm_calls where run_id = any(%s)", runs)
     name = f"shop:{user}"
     stack.rows("insert into user_identities values ('api', %s, %s)", name, user)
@@ -493,7 +494,7 @@ def test_what_runs_cost_is_summed_by_day_user_assistant_and_model(stack: Stack, 
     assert sum(one["dollars"] for one in costs.values()) == calls["number"] / 2
     assert {one["tokens"] for one in costs.values()} == {11 * calls["number"] // 2}
     assert all(one["models"] == ["extractive:builtin"] and one["ms"] > 0 for one in costs.values())
-    found = {by: get(stack, "spending", by=by) for by in ("day", "user", "assistant", "model")}
+    found = {by: get(stack, "spending", by=by) for by in ("day", "user", "assistant", "model", "stage")}
     (mine,) = [one for one in found["user"]["results"] if one["key"] == str(user)]
     assert mine["user_name"] == name and {one["user_name"] for one in found["day"]["results"]} == {None}
     assert (mine["runs"], mine["calls"], mine["dollars"]) == (2, calls["number"], calls["number"] / 2)
@@ -502,6 +503,10 @@ def test_what_runs_cost_is_summed_by_day_user_assistant_and_model(stack: Stack, 
     assert {page["dollars"] for page in found.values()} == {found["day"]["dollars"]}
     assert "mentor" in [one["key"] for one in found["assistant"]["results"]]
     assert "extractive:builtin" in [one["key"] for one in found["model"]["results"]]
+    stages = {one["key"]: one for one in found["stage"]["results"]}
+    counted = "select stage, count(*)::int as calls from llm_calls where run_id = any(%s) group by stage"
+    for row in stack.rows(counted, runs):
+        assert stages[row["stage"]]["calls"] == row["calls"] and stages[row["stage"]]["runs"] == 2
     assert len(get(stack, "spending", by="user", limit=1)["results"]) == 1 <= found["user"]["keys"]
     assert get(stack, "spending", to="2020-01-01") == {"results": [], "dollars": 0.0, "keys": 0}
     assert stack.client.get("/v1/admin/spending?by=x").status_code == 400

@@ -28,6 +28,16 @@ const PERSON = {
   last_run_at: "2026-01-02T03:04:00Z",
   created_at: "2026-01-01T00:00:00Z",
 };
+const SPENT = {
+  key: ANN,
+  user_name: "Ann of Oslo",
+  runs: 1,
+  calls: 3,
+  tokens_in: 9,
+  tokens_out: 1,
+  dollars: 12.5,
+  unpriced: 0,
+};
 const RUN = {
   request_id: "r1",
   user_id: ANN,
@@ -59,16 +69,7 @@ function body({ path, method }: Asked): unknown {
   if (route === "/v1/admin/runs") return page(RUN);
   if (route === "/v1/admin/spending")
     return {
-      ...page({
-        key: ANN,
-        user_name: "Ann of Oslo",
-        runs: 1,
-        calls: 3,
-        tokens_in: 9,
-        tokens_out: 1,
-        dollars: 12.5,
-        unpriced: 0,
-      }),
+      ...page(SPENT),
       dollars: 99,
       keys: 5,
     };
@@ -265,6 +266,22 @@ test("spending is by user, with the sum of all", async () => {
   const counted = screen.getByRole("link", { name: "1" }).getAttribute("href");
   expect(counted).toBe(`/admin/runs?user=${ANN}&from=${firstDay(30)}`);
   expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=user&from="))).toBe(true);
+});
+
+test("spending is by stage, each by its name", async () => {
+  asked = serve((one) => ({
+    body: one.path.startsWith("/v1/admin/spending")
+      ? {
+          dollars: 99,
+          keys: 2,
+          results: ["archivist", "of_a_plugin"].map((key) => ({ ...SPENT, key, user_name: null })),
+        }
+      : body(one),
+  }));
+  visit("/admin/spending?by=stage");
+  expect((await screen.findByText("Archivist")).closest("tr")!.textContent).toBe("Archivist$12.5139 → 1–");
+  expect(screen.getByText("of_a_plugin")).toBeTruthy();
+  expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=stage&"))).toBe(true);
 });
 
 test("a key may be bound by prefix, rate and days; what is left empty is not sent as zero", async () => {

@@ -1,4 +1,4 @@
-"""/v1/admin/spending: what model calls cost, by day, user, assistant or model."""
+"""/v1/admin/spending: what model calls cost, by day, user, assistant, model or stage."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from maas.http.request_input import read_limit, read_parameter
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
 
-SpendingKey = Literal["day", "user", "assistant", "model"]
+SpendingKey = Literal["day", "user", "assistant", "model", "stage"]
 
 
 class SpendingRow(Schema):
-    key: str = Field(description="A day of MAAS_TIMEZONE, a user id, an assistant, or provider:model.")
+    key: str = Field(description="A day of MAAS_TIMEZONE, a user id, an assistant, provider:model, or a stage.")
     user_name: str | None = USER_NAME
     runs: int
     calls: int
@@ -37,7 +37,7 @@ class SpendingList(Schema):
 
 
 async def get_admin_spending(request: Request) -> Response:
-    """Return what the model calls of a time cost, by day, user, assistant or model; at most `limit` of them."""
+    """Return what the model calls of a time cost, by what `by` names; at most `limit` of them."""
     principal, state, limit = admin_of(request), app_state(request), read_limit(request)
     since, until = read_span(request)
     by: SpendingKey = read_parameter(request, "by", _to_key, "day")

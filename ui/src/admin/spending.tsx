@@ -6,16 +6,16 @@ import { keys } from "../api/keys";
 import { useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
-import { formatDollars, formatNumber, say } from "../texts";
+import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { dayToTime, useFilters } from "./filters";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { ofNumbers, Sheet, Table } from "./sheet";
 import { UserLink } from "./users";
 
-const KEYS = ["day", "user", "assistant", "model"] as const;
+const KEYS = ["day", "user", "assistant", "model", "stage"] as const;
 const SHOWN = 100;
 
-/** What model calls cost, by day, user, assistant or model. */
+/** What model calls cost, by day, user, assistant, model or stage. */
 export function SpendingPage() {
   const [filters, setFilter] = useFilters(["days", "by"]);
   const range = rangeOf(filters.days);
@@ -72,13 +72,15 @@ export function SpendingPage() {
                     <UserLink id={row.key} name={row.user_name} />
                   ) : by === "assistant" ? (
                     <Link href={runsOf(by, row.key, firstDay(range))}>{titleOf(row.key)}</Link>
+                  ) : by === "stage" ? (
+                    sayOr(`stage.${row.key}`, visible(row.key))
                   ) : (
                     visible(row.key)
                   )}
                 </td>
                 <td className="text-right">{formatDollars(row.dollars)}</td>
                 <td className="text-right">
-                  {by === "model" ? (
+                  {by === "model" || by === "stage" ? (
                     formatNumber(row.runs)
                   ) : (
                     <Link href={runsOf(by, row.key, firstDay(range))}>{formatNumber(row.runs)}</Link>

@@ -2959,7 +2959,7 @@ export interface operations {
   get_admin_spending: {
     parameters: {
       query?: {
-        by?: "day" | "user" | "assistant" | "model";
+        by?: "day" | "user" | "assistant" | "model" | "stage";
         from?: string;
         to?: string;
         limit?: number;

@@ -574,6 +574,7 @@ export const en = {
   "admin.by.user": "User",
   "admin.by.assistant": "Assistant",
   "admin.by.model": "Model",
+  "admin.by.stage": "Stage",
   "admin.spendingBy": "By",
   "admin.calls": "Model calls",
   "admin.unpriced": "Without a price",

@@ -574,6 +574,7 @@ export const ru: Record<Key, string> = {
   "admin.by.user": "Пользователь",
   "admin.by.assistant": "Ассистент",
   "admin.by.model": "Модель",
+  "admin.by.stage": "Этап",
   "admin.spendingBy": "По чему",
   "admin.calls": "Вызовы модели",
   "admin.unpriced": "Без цены",
