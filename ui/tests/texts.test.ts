@@ -45,7 +45,7 @@ const BUILT: Record<string, string[]> = {
     ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
   "admin.begunBy.": ["password", "recovery"],
-  "admin.by.": ["day", "user", "assistant", "model"],
+  "admin.by.": ["day", "user", "assistant", "model", "stage"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],
   "chat.memory.": [
     "search_failed",
