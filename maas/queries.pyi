@@ -400,6 +400,20 @@ class AdminMemoriesRow(TypedDict):
 
 admin_memories: Query[AdminMemoriesRow, pg.uuid, pg.text, pg.int4, pg.timestamptz, pg.uuid, pg.int8]
 
+class AdminActionsRow(TypedDict):
+    id: UUID
+    user_id: UUID
+    conversation_id: UUID | None
+    run_id: UUID
+    assistant: str | None
+    tool: str
+    title: Any
+    effect: Literal["read", "write", "dangerous"]
+    created_at: datetime
+    expires_at: datetime
+
+admin_actions: Query[AdminActionsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8]
+
 class AdminPromptsRow(TypedDict):
     role: str
     version: int

@@ -26,6 +26,7 @@ from maas.http.schemas import JsonObject, Phrase, RequestBody, Schema, json_resp
 from maas.http.state import app_state
 
 MAX_DECIDED = 100  # at once
+Effect = Literal["read", "write", "dangerous"]
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -77,7 +78,7 @@ class Action(Schema):
     reason: Phrase | str | None = Field(description="What an approval lets happen.")
     object: str | None = Field(description="The name of what it is done to; an edit of the arguments takes it away.")
     changes: list[ActionChange] = Field(description="The values that it changes; an edit takes them away.")
-    effect: Literal["read", "write", "dangerous"]
+    effect: Effect
     fingerprint: str = Field(
         description="A hash of what a decision is about: the tool, its version, the arguments. An edit changes it."
     )

@@ -6,7 +6,7 @@ from typing import get_args
 
 from maas.engine.states import QueueState
 from maas.http import attachments, knowledge, schemas, webhooks
-from maas.http.admin import inventory, overview, people, prompts, run_control, spending
+from maas.http.admin import actions, inventory, overview, people, prompts, run_control, spending
 from maas.http.parameters import ANSWERS, FILTERS, LEVEL, PAGE, SEARCH, TEXT, TIME, USER, one_of
 from maas.http.route import Parameters, Route
 
@@ -41,6 +41,8 @@ ADMIN_ROUTES = (
           errors=(400, 404, 413, 415, 422)),
     Route("POST", "/v1/admin/pauses/end", run_control.post_resume, "admin", run_control.PauseEnd, run_control.Paused,
           errors=(400, 404, 413, 415, 422)),
+    Route("GET", "/v1/admin/actions", actions.get_admin_actions, "admin", response=actions.WaitingActionPage,
+          errors=(400,), query={**USER, **PAGE}),
     Route("GET", "/v1/admin/memories", overview.get_admin_memories, "admin", response=overview.AdminMemoryPage,
           errors=(400,), query={
               **USER, "tag": (TEXT, "Only summaries with this tag."),

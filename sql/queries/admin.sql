@@ -82,6 +82,15 @@ from (
    order by created_at desc, id desc limit $6)) l
 order by created_at desc, id desc limit $6;
 
+-- name: admin_actions  -- $1 user, or null for all, $2 $3 before this created_at and id, $4 how many: what waits for a
+-- decision, newest first. Those that wait are few beside all: an index has them alone
+select id, user_id, conversation_id, run_id, assistant, tool_name as tool,
+  nullif(wording->'title', '""') as title, effect, created_at, expires_at
+from maas.chat_pending_actions
+where status = 'pending' and expires_at > maas.maas_now() and ($1::uuid is null or user_id = $1)
+  and ($2::timestamptz is null or (created_at, id) < ($2, $3::uuid))
+order by created_at desc, id desc limit $4;
+
 -- name: admin_prompts
 select p.role_name as role, p.version, p.is_active, p.updated_at, char_length(p.prompt_template) as characters, (
     select a.actor from maas.audit a

@@ -29,6 +29,7 @@ PLACES = (
     "webhooks",
     "admin",
     "admin/runs",
+    "admin/actions",
     "admin/prompts",
     "admin/prompts/FinalResponder",
     "admin/memories",

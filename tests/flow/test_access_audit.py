@@ -19,6 +19,7 @@ GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in a
 LISTS = {
     "/v1/admin/users": "users_list",
     "/v1/admin/runs": "runs_list",
+    "/v1/admin/actions": "actions_list",
     "/v1/admin/memories": "memories_list",
     "/mem0/v1/entities/": "users_list",
 }

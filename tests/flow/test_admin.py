@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from maas.http.routes import all_routes
 from maas.users import NewKey, create_key
@@ -477,6 +478,43 @@ def test_users_are_ranked_by_last_run_spend_and_errors(stack: Stack) -> None:
     assert len(get(stack, "runs", error_code=f"code_{word}")["results"]) == 3
     assert len(get(stack, "runs", error_code=f"code_{word}", user_id=users[2])["results"]) == 2
     assert get(stack, "runs", error_code=word)["results"] == []
+
+
+def test_actions_that_wait_are_listed_for_all_users(stack: Stack, root: str) -> None:
+    """Newest first, page by page, with the user and the tool in words; neither decided nor expired ones."""
+    word, users = uuid4().hex, [uuid4(), uuid4()]
+    proposed = (
+        "select maas_propose_action(%s, %s, 'send_mail', '{\"to\": \"Ann\"}', 'dangerous', p_wording => %s) as id"
+    )
+    title = {"en": "Send a letter", "ru": "Отправить письмо"}
+    runs = [_ask(stack, user, "Mail it.") for user in users]
+    stack.rows("insert into user_identities values ('api', %s, %s)", word, users[0])
+    actions = [
+        str(stack.rows(proposed, run, call, Jsonb({"title": title} if call == "c1" else {}))[0]["id"])
+        for call in ("c1", "c2", "c3", "c4")
+        for run in runs
+    ]
+    stack.rows("update chat_pending_actions set status = 'rejected' where id = %s", actions[-1])
+    stack.rows(
+        "update chat_pending_actions set created_at = now() - interval '1 hour', expires_at = now() where id = %s",
+        actions[-2],
+    )
+    waiting = actions[:-2]
+    first = get(stack, "actions", limit=4)
+    rest = get(stack, "actions", limit=4, before=first["next"])
+    listed = [one for one in first["results"] + rest["results"] if one["id"] in actions]
+    assert [one["id"] for one in listed] == waiting[::-1] and rest["next"] is None
+    mine = get(stack, "actions", user_id=users[0])["results"]
+    assert [one["id"] for one in mine] == waiting[::2][::-1]
+    assert {one["user_name"] for one in mine} == {word} and {one["run_id"] for one in mine} == {str(runs[0])}
+    assert [one["title"] for one in mine] == [None, None, title]
+    assert {(one["tool"], one["assistant"], one["effect"]) for one in mine} == {("send_mail", "mentor", "dangerous")}
+    assert not {"arguments", "fingerprint"} & mine[0].keys()
+    assert (last_audit(stack, "actions_list")["actor"], last_audit(stack, "actions_list")["user_id"]) == (
+        root,
+        users[0],
+    )
+    assert stack.client.get("/v1/admin/actions?before=x").status_code == 400
 
 
 def test_what_runs_cost_is_summed_by_day_user_assistant_model_and_stage(stack: Stack, root: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -25,19 +27,26 @@ RUNS = """
 USERS = (
     "insert into maas.user_identities select 'api', 'employee' || n, md5(n::text)::uuid from generate_series(0, 9999) n"
 )
+ACTIONS = """
+  insert into maas.chat_pending_actions (user_id, run_id, call_id, tool_name, args_hash, asked_hash, effect, status,
+    created_at, expires_at)
+  select md5((n % 10000)::text)::uuid, gen_random_uuid(), 'c', 'send_mail', '', '', 'write',
+    case when n <= 5000 then 'pending' else 'done' end, now() - make_interval(secs => n),
+    now() - make_interval(secs => n) + interval '3 hours'
+  from generate_series(1, 60000) n"""
 USAGE = """insert into maas.token_usage select md5(n::text)::uuid, current_date - d, 100, n * d
   from generate_series(0, 9999) n, generate_series(1, 5) d"""
 
 
 @pytest.fixture(scope="module")
 def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
-    """10,000 users with 60,000 runs, a quarter of which are one user's; 1,200 of them failed."""
+    """10,000 users with 60,000 runs, a quarter of which are one user's; 1,200 of them failed; 5,000 actions wait."""
     with (
         copy_of(template, postgres.dsn) as dsn,
         psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection,
     ):
         connection.execute("set session_replication_role = replica")
-        for statement in (RUNS, USERS, USAGE):
+        for statement in (RUNS, USERS, USAGE, ACTIONS):
             connection.execute(statement.encode())
         connection.execute("vacuum analyze")
         connection.execute("set plan_cache_mode = force_generic_plan")  # as the server does
@@ -85,6 +94,20 @@ def test_the_details_of_a_page_of_users(large: Connection) -> None:
 def test_runs_of_an_error_code_are_read_by_their_index(large: Connection, code: str) -> None:
     plan = explain(large, "list_runs", *[None] * 4, 50, *[None] * 5, code, None)
     assert "idx_pipeline_runs_error_code" in json.dumps(plan) and blocks(plan) < 1_000, json.dumps(plan)
+
+
+@pytest.mark.parametrize("before", [None, "2026-01-01"])
+def test_actions_that_wait_are_read_without_those_that_are_decided(large: Connection, before: str | None) -> None:
+    plan = explain(large, "admin_actions", None, before and datetime.fromisoformat(before), before and UUID(int=0), 50)
+    assert plan["Plan"]["Actual Rows"] == (0 if before else 50)
+    assert "idx_chat_pending_actions_pending" in json.dumps(plan) and blocks(plan) < 1_000, json.dumps(plan)
+    assert scans_of(plan["Plan"], "chat_pending_actions") <= {"Index Scan", "Bitmap Heap Scan"}
+
+
+def test_actions_of_a_user_that_wait_are_read_by_an_index(large: Connection) -> None:
+    users = large.execute("select user_id from maas.chat_pending_actions where status = 'pending' limit 1").fetchall()
+    plan = explain(large, "admin_actions", users[0]["user_id"], None, None, 50)
+    assert plan["Plan"]["Actual Rows"] == 1 and blocks(plan) < 1_000, json.dumps(plan)
 
 
 def test_runs_of_attributes_are_read_by_their_index(large: Connection) -> None:

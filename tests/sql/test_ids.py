@@ -408,8 +408,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "note_read", "open_domains", "run_account", "active_agent", "name_agent", "next_step", "end_step", "task_steps",
     )},
     **{name: (ALL, "administrators of all users") for name in (
-        "admin_audit", "admin_memories", "admin_users", "ranked_user_ids", "user_ids", "run_costs", "user_names",
-        "names_of_users", "set_roles", "create_key", "insert_trial",
+        "admin_actions", "admin_audit", "admin_memories", "admin_users", "ranked_user_ids", "user_ids", "run_costs",
+        "user_names", "names_of_users", "set_roles", "create_key", "insert_trial",
     )},
     "secret_times": (ALL, "the users who are connected"),
     **{name: (ALL, "commands of operators") for name in (

@@ -284,6 +284,43 @@ test("spending is by stage, each by its name", async () => {
   expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=stage&"))).toBe(true);
 });
 
+test("what waits for users is listed, leads to its request, and is not decided here", async () => {
+  const action = {
+    id: "a1",
+    user_id: ANN,
+    user_name: "Ann of Oslo",
+    conversation_id: null,
+    run_id: "r1",
+    assistant: "mentor",
+    tool: "send_mail",
+    title: { en: "Send a letter", ru: "Отправить письмо" },
+    effect: "dangerous",
+    created_at: "2026-01-02T03:04:00Z",
+    expires_at: "2026-01-02T03:34:00Z",
+  };
+  const unnamed = { ...action, id: "a2", title: "Trust me", effect: "write", assistant: null };
+  let results = [action, unnamed];
+  asked = serve((one) => ({
+    body: one.path.startsWith("/v1/admin/actions") ? { results, next: null } : body(one),
+  }));
+  visit(`/admin/actions?user=${ANN}`);
+  const link = await screen.findByRole("link", { name: "Send a letter" });
+  expect(link.getAttribute("href")).toBe("/admin/runs/r1");
+  const row = link.closest("tr")!;
+  expect(within(row).getByText("This cannot be undone.")).toBeTruthy();
+  expect(within(row).getByRole("link", { name: "Ann of Oslo" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
+  expect(await within(row).findByText("The Mentor")).toBeTruthy();
+  expect([...row.querySelectorAll("time")].map((one) => one.dateTime)).toEqual([action.created_at, action.expires_at]);
+  expect(screen.getByRole("link", { name: "send_mail" })).toBeTruthy();
+  expect(screen.getAllByText("This cannot be undone.")).toHaveLength(1);
+  expect(within(screen.getByRole("table")).queryAllByRole("button")).toEqual([]);
+  expect(paths().some((path) => path.startsWith(`/v1/admin/actions?user_id=${ANN}`))).toBe(true);
+  cleanup();
+  results = [];
+  visit("/admin/actions");
+  expect(await screen.findByText("Nothing waits for a decision.")).toBeTruthy();
+});
+
 test("a key may be bound by prefix, rate and days; what is left empty is not sent as zero", async () => {
   visit("/admin/keys");
   fireEvent.change(await screen.findByLabelText("Name"), { target: { value: "shop" } });

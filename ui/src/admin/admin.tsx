@@ -5,6 +5,7 @@ import { Link, Route, Switch, useLocation } from "wouter";
 import { Empty } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
+import { WaitingActionsPage } from "./actions";
 import { AuditPage } from "./audit";
 import { AdminConversationPage } from "./conversation";
 import { Dashboard } from "./dashboard";
@@ -59,6 +60,7 @@ export default function AdminPage() {
         <Route path="/admin/users" component={UsersPage} />
         <Route path="/admin/keys" component={KeysPage} />
         <Route path="/admin/webhooks" component={AdminWebhooksPage} />
+        <Route path="/admin/actions" component={WaitingActionsPage} />
         <Route path="/admin/audit" component={AuditPage} />
         <Route>
           <Empty>{say("app.notFound")}</Empty>

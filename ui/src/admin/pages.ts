@@ -3,6 +3,7 @@
 export const PAGES = [
   "dashboard",
   "runs",
+  "actions",
   "users",
   "spending",
   "prompts",

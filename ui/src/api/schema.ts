@@ -219,6 +219,9 @@ export interface paths {
   "/v1/admin/pauses/end": {
     post: operations["post_resume"];
   };
+  "/v1/admin/actions": {
+    get: operations["get_admin_actions"];
+  };
   "/v1/admin/memories": {
     get: operations["get_admin_memories"];
   };
@@ -1666,6 +1669,24 @@ export interface components {
       errors: number;
       dollars: number;
     };
+    WaitingAction: {
+      id: string;
+      user_id: string;
+      user_name: string | null;
+      conversation_id: string | null;
+      run_id: string;
+      assistant: string | null;
+      tool: string;
+      title: components["schemas"]["Phrase"] | string | null;
+      /** @enum {string} */
+      effect: "read" | "write" | "dangerous";
+      created_at: string;
+      expires_at: string;
+    };
+    WaitingActionPage: {
+      results: components["schemas"]["WaitingAction"][];
+      next: string | null;
+    };
     Webhook: {
       id: string;
       user_id: string | null;
@@ -3069,6 +3090,22 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Paused"];
+        };
+      };
+    };
+  };
+  get_admin_actions: {
+    parameters: {
+      query?: {
+        user_id?: string;
+        before?: string;
+        limit?: number;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["WaitingActionPage"];
         };
       };
     };

@@ -551,6 +551,12 @@ export const en = {
   "admin.keys": "Keys",
   "admin.webhooks": "Webhooks",
   "admin.audit": "Audit",
+  "admin.actions": "Waiting actions",
+  "admin.actionsNote":
+    "Tool calls that wait for the decision of their user. Only the user decides. That you look at them is noted.",
+  "admin.noActions": "Nothing waits for a decision.",
+  "admin.waitsSince": "Since",
+  "admin.waitsUntil": "Until",
   "admin.spending": "Spending",
   "admin.inventory": "Assistants and models",
   "admin.range": "Range",

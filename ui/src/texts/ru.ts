@@ -550,6 +550,12 @@ export const ru: Record<Key, string> = {
   "admin.keys": "Ключи",
   "admin.webhooks": "Вебхуки",
   "admin.audit": "Журнал",
+  "admin.actions": "Ждут решения",
+  "admin.actionsNote":
+    "Вызовы инструментов, которые ждут решения пользователя. Решает только он сам. Просмотр записывается.",
+  "admin.noActions": "Ничто не ждёт решения.",
+  "admin.waitsSince": "Ждёт с",
+  "admin.waitsUntil": "До",
   "admin.spending": "Расходы",
   "admin.inventory": "Ассистенты и модели",
   "admin.range": "Период",
