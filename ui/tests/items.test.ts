@@ -48,7 +48,8 @@ function itemsOf(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[] 
   });
 }
 
-const namesOf = ({ result }: ReturnType<typeof itemsOf>) => result.current.map(({ key, kind }) => `${kind} ${key}`);
+const namesOf = ({ result }: ReturnType<typeof itemsOf>) =>
+  result.current.map((item) => `${item.kind} ${item.kind === "message" ? item.message.id : item.key}`);
 
 test("an answer stands behind its question, also of two that were sent quickly", () => {
   const shown = itemsOf(
@@ -78,7 +79,14 @@ test("messages stand oldest first, each once, without those of tools", () => {
 
 test("a run at work stands behind its question, one whose question is not stored brings it along", () => {
   const shown = itemsOf([message("1", "user", "a")], [run("b"), run("a")]);
-  expect(namesOf(shown)).toEqual(["message 1", "run run-a", "message asked-b", "run run-b"]);
+  expect(namesOf(shown)).toEqual(["message 1", "run run-a", "message b", "run run-b"]);
+});
+
+test("a question keeps its key when its message is stored, or who edits it would lose the words", () => {
+  const { result, rerender } = itemsOf([], [run("a")]);
+  const before = result.current[0]!.key;
+  rerender([[message("1", "user", "a")], [run("a")], [], "c"]);
+  expect(result.current[0]).toMatchObject({ key: before, message: { id: "1" } });
 });
 
 test.each<[string, Partial<RunSummary>]>([
@@ -148,7 +156,7 @@ test.each([
 test("a place is found, else what is of its run, else nothing", () => {
   const { result } = itemsOf([message("2", "assistant", "a"), message("1", "user", "a")], [run("b", { kind: "task" })]);
   const items = result.current;
-  expect(items.map(({ key }) => key)).toEqual(["1", "2", "run-b"]);
+  expect(items.map(({ key }) => key)).toEqual(["asked-a", "2", "run-b"]);
   expect(findTarget(items, { role: "user", runId: "a" })).toBe(0);
   expect(findTarget(items, { role: "assistant", runId: "a" })).toBe(1);
   expect(findTarget(items, { role: "user", runId: "b" })).toBe(2);

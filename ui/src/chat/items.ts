@@ -141,7 +141,7 @@ export function useItems(
       )
       .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
       .reverse();
-    const items: Item[] = inTurns(messages).map((message) => ({ key: message.id, kind: "message", message }));
+    const items: Item[] = inTurns(messages).map((message) => ({ key: keyOf(message), kind: "message", message }));
     for (const run of open) {
       const live: Item = { key: `run-${run.request_id}`, kind: "run", run };
       const question = items.findIndex((item) => item.kind === "message" && item.message.run_id === run.request_id);
@@ -155,6 +155,11 @@ export function useItems(
     }
     return [...items, ...outbox.map((message): Item => ({ key: message.key, kind: "outgoing", message }))];
   }, [newestFirst, runs, outbox, conversationId]);
+}
+
+/** A question keeps its key when its message is stored: who edits it goes on. */
+function keyOf({ id, role, run_id, action_id }: Message): string {
+  return role === "user" && run_id && !action_id ? `asked-${run_id}` : id;
 }
 
 /** A run as the server lists it, from a message that it has just taken. */

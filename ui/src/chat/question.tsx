@@ -37,17 +37,20 @@ export function Question({ message, shown, onShown, onAgain, isLast }: Props) {
     setEdited(false);
     requestAnimationFrame(() => edit.current?.focus());
   };
-  if (isEdited && onAgain && message.run_id) {
+  if (isEdited && message.run_id) {
     const replaces = message.run_id;
     return (
       <EditForm
         text={message.content}
         isLast={isLast}
         onClose={close}
-        onSend={(text) => {
-          setEdited(false);
-          onAgain({ text, attachmentIds: message.attachment_ids, replaces });
-        }}
+        onSend={
+          onAgain &&
+          ((text) => {
+            setEdited(false);
+            onAgain({ text, attachmentIds: message.attachment_ids, replaces });
+          })
+        }
       />
     );
   }
@@ -161,13 +164,13 @@ function EditForm({
 }: {
   text: string;
   isLast: boolean;
-  onSend: (text: string) => void;
+  onSend: ((text: string) => void) | null; // null: not now
   onClose: () => void;
 }) {
   const [edited, setEdited] = useState(text);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => void form.current?.scrollIntoView?.({ block: "nearest" }), []);
-  const submit = () => isSendable(edited) && onSend(edited);
+  const submit = () => isSendable(edited) && onSend?.(edited);
   return (
     <form
       ref={form}
@@ -200,7 +203,7 @@ function EditForm({
         <button type="button" className="button small" onClick={onClose}>
           {say("app.cancel")}
         </button>
-        <button type="submit" className="button small primary" disabled={!isSendable(edited)}>
+        <button type="submit" className="button small primary" disabled={!onSend || !isSendable(edited)}>
           {say("chat.send")}
         </button>
       </div>
