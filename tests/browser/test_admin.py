@@ -49,7 +49,7 @@ def test_requests_are_filtered_and_traced(stack: Stack, visit: Visitor, word: st
     page.get_by_label("Status").select_option("")
     expect(rows).to_have_count(1)
     rows.get_by_role("link").first.click()
-    expect(page.get_by_text("Final Responder").first).to_be_visible()
+    expect(page.get_by_text("Final Responder").locator("visible=true").first).to_be_visible()
     assert run in page.url
     shot(page, "request")
 

@@ -31,6 +31,7 @@ from tests.programs import MAAS, start
 from tests.stack import NOBODY, Stack, maas
 
 FILES = 12
+COMMANDS = "select from pg_stat_activity where datname = current_database() and application_name = 'maas command'"
 STATES = "select name, status, track_id, updated_at, chunks from knowledge_documents where user_id = %s order by name"
 MAX_BYTES = 1_000_000
 MINUTE = timedelta(minutes=1)
@@ -77,6 +78,7 @@ async def test_a_killed_ingestion_goes_on_where_it_was(stack: Stack, db: Databas
         poll(lambda: any(row["status"] == "processed" for row in stack.rows(STATES, user)), what="some are read")
         program.send_signal(signal.SIGKILL)
         program.wait(10)
+    poll(lambda: not stack.rows(COMMANDS), what="Postgres has noticed: its last statement may still be committed")
     left = stack.rows(STATES, user)
     done = {row["name"]: row["updated_at"] for row in left if row["status"] == "processed"}
     assert len(left) == FILES and 0 < len(done) < FILES
