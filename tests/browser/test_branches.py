@@ -15,7 +15,7 @@ def edit(page: Page, old: str, new: str) -> None:
     field = page.get_by_role("textbox", name="Edited question")
     expect(field).to_be_focused()
     field.fill(new)
-    page.keyboard.press("Enter")
+    field.press("Enter")
 
 
 def step(page: Page, question: str, name: str) -> None:

@@ -126,3 +126,21 @@ test("an edited question goes out with its images, and Escape gives the focus ba
   expect(onAgain.mock.calls).toEqual([[{ text: "Where does it snow?", attachmentIds: ["photo"], replaces: "c" }]]);
   expect(screen.queryByRole("textbox")).toBeNull();
 });
+
+test("what is edited while something is answered goes out when that has ended", () => {
+  const turn = (again: typeof onAgain | null) => (
+    <QueryClientProvider client={new QueryClient()}>
+      <Question message={MESSAGE} shown={null} onShown={() => undefined} onAgain={again} isLast />
+    </QueryClientProvider>
+  );
+  onAgain.mockClear();
+  const { rerender } = render(turn(onAgain));
+  press("Edit");
+  const field = screen.getByRole("textbox", { name: "Edited question" });
+  rerender(turn(null));
+  fireEvent.change(field, { target: { value: "Where does it snow?" } });
+  fireEvent.keyDown(field, { key: "Enter" });
+  expect(onAgain).not.toHaveBeenCalled();
+  rerender(turn(onAgain));
+  expect(onAgain.mock.calls).toEqual([[{ text: "Where does it snow?", attachmentIds: ["photo"], replaces: "c" }]]);
+});

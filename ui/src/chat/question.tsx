@@ -1,7 +1,7 @@
 // A question, which can be asked again in other words, and the versions that it had.
 
 import { skipToken, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 
 import { keys } from "../api/keys";
 import type { Message, Run } from "../api/types";
@@ -164,13 +164,19 @@ function EditForm({
 }: {
   text: string;
   isLast: boolean;
-  onSend: ((text: string) => void) | null; // null: not now
+  onSend: ((text: string) => void) | null; // null: not yet
   onClose: () => void;
 }) {
   const [edited, setEdited] = useState(text);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => void form.current?.scrollIntoView?.({ block: "nearest" }), []);
-  const submit = () => isSendable(edited) && onSend?.(edited);
+  const [isWanted, setWanted] = useState(false);
+  const submit = () => isSendable(edited) && setWanted(true);
+  const isDue = isWanted && onSend !== null;
+  const send = useEffectEvent(() => onSend?.(edited));
+  useEffect(() => {
+    if (isDue) send();
+  }, [isDue]);
   return (
     <form
       ref={form}
@@ -203,7 +209,7 @@ function EditForm({
         <button type="button" className="button small" onClick={onClose}>
           {say("app.cancel")}
         </button>
-        <button type="submit" className="button small primary" disabled={!onSend || !isSendable(edited)}>
+        <button type="submit" className="button small primary" disabled={isWanted || !isSendable(edited)}>
           {say("chat.send")}
         </button>
       </div>
