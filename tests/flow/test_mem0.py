@@ -528,4 +528,4 @@ def test_facts_are_found_where_they_are_asked_for(stack: Stack, sdk: SDK, name: 
     fact = known[0]["id"]
     assert sdk.get(fact)["memory"] == known[0]["memory"]
     status, detail = refusal(sdk.send("PUT", f"/v1/memories/{fact}/", json={"text": "x"}))
-    assert status == 400 and "/v1/facts/" in detail
+    assert status == 409 and "/v1/facts/" in detail

@@ -101,11 +101,11 @@ async def read_own(request: Request, memory_id: UUID) -> tuple[Owner, ClientMemo
 
 
 async def read_own_messages(request: Request, ids: Sequence[UUID]) -> list[tuple[Owner, ClientMemoryText]]:
-    """Return memories that are messages of a user. Raises MaasError: `not_found`; `bad_parameter` for another kind."""
+    """Return memories that are messages of a user. Raises MaasError: `not_found`; `conflict` for another kind."""
     own = [await read_own(request, memory_id) for memory_id in ids]
     if others := [known.memory.id for _, known in own if not known.is_message]:
         correct = "POST /v1/memories/{id}/correct or /v1/facts/{id}/correct corrects it"
-        raise MaasError("bad_parameter", f"memory {others[0]} is no message of the user; {correct}")
+        raise MaasError("conflict", f"memory {others[0]} is no message of the user; {correct}")
     return own
 
 
