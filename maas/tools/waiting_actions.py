@@ -136,6 +136,12 @@ def describe_call(row: Call, language: Spoken) -> list[str]:
     return [title_of(row, language), *_lines(row, language)]
 
 
+def cut_values(arguments: Mapping[str, Any]) -> list[str]:
+    """The values of a call, as words, that `describe_call` shortens or leaves out, whole."""
+    values = [_plain(value) for _, value in _in_items(arguments) if value not in (None, [])]
+    return [text for number, text in enumerate(values) if number >= MAX_ARGUMENTS or len(text) > MAX_VALUE_CHARS]
+
+
 def title_of(row: Call, language: Spoken) -> str:
     """A call in words: the title of its tool, which code gives, else what its tool says of itself, as a quotation."""
     title = row["wording"].get("title")

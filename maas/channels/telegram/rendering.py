@@ -10,12 +10,11 @@ from telegramify_markdown import convert, richify, split_entities
 
 from maas.channels.telegram.client import MAX_RICH_CHARS, MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
 from maas.channels.telegram.phrases import Language, say
-from maas.tools.waiting_actions import MAX_VALUE_CHARS, Call, describe_call
+from maas.tools.waiting_actions import Call, cut_values, describe_call
 from shared.text import clean, shorten
 
 MAX_MARKDOWN_CHARS = 200_000
 MAX_PARTS = 30
-MAX_ARGUMENT_CHARS = 2500
 PLACEHOLDER = RichText("…")
 
 
@@ -43,16 +42,20 @@ def plain(text: str) -> RichText:
 def describe_action(language: Language, action: Call, outcome: str | None = None) -> RichText:
     """A tool call that waits for approval, or what became of it; stored text cannot imitate our own.
 
-    Texts that are too long for a line stand whole below, so that nothing is approved unseen.
+    Values that are too long for a line stand whole below; what does not fit into a message ends with "…".
     """
     heading = say(language, "approval") if outcome is None else outcome
-    (shown,) = render("\n".join([f"**{heading}**", "", *describe_call(action, language)]))[:1]
-    values = [one for one in action["arguments"].values() if isinstance(one, str) and len(one) > MAX_VALUE_CHARS]
-    whole = shorten(clean("\n\n".join(values)), MAX_ARGUMENT_CHARS)
-    if not whole or utf16_length(shown.text) + utf16_length(whole) + 2 > MAX_TEXT_UNITS:
+    shown, *more = render("\n".join([f"**{heading}**", "", *describe_call(action, language)]))
+    text = f"{shown.text}\n\n"
+    values = ["…"] if more else cut_values(action["arguments"])
+    room = MAX_TEXT_UNITS - utf16_length(text)
+    whole = clean("\n\n".join(values))
+    if utf16_length(whole) > room:
+        whole = shorten(whole, room // 2)  # a character takes at most two units
+    if not whole or room < 2:
         return shown
-    pre = {"type": "pre", "offset": utf16_length(shown.text) + 2, "length": utf16_length(whole)}
-    return RichText(f"{shown.text}\n\n{whole}", (*shown.entities, pre))
+    pre = {"type": "pre", "offset": utf16_length(text), "length": utf16_length(whole)}
+    return RichText(text + whole, (*shown.entities, pre))
 
 
 def hash_of(content: RichText, keyboard: Keyboard) -> str:

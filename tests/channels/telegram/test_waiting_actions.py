@@ -41,3 +41,15 @@ def test_a_long_text_stands_whole_below() -> None:
     assert text.strip() in shown.text and utf16_length(shown.text) <= MAX_TEXT_UNITS
     pre = shown.entities[-1]
     assert (pre["type"], pre["offset"] + pre["length"]) == ("pre", utf16_length(shown.text))
+
+
+def test_a_long_list_stands_whole_below() -> None:
+    people = [f"person {number}" for number in range(60)]
+    shown = describe_action("en", waiting(recipients=people, steps=[{"text": "x" * 400}, {"text": "short"}]))
+    assert ", ".join(people) in shown.text and "x" * 400 in shown.text
+
+
+def test_what_does_not_fit_is_seen_to_be_cut() -> None:
+    for arguments in ({"text": "😀" * 3000}, {f"value {n}": "y" * 290 for n in range(20)}):
+        shown = describe_action("en", waiting(**arguments))
+        assert shown.text.endswith("…") and utf16_length(shown.text) <= MAX_TEXT_UNITS
