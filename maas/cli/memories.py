@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from maas.memory.dates import local
+from maas.memory.dates import local, time_reader
 from maas.memory.embeddings import open_query_embedder
 from maas.memory.erase import erase_user, forget_memory, forget_origin
 from maas.memory.filters import MAX_HITS, Filters, fitting_memories, parse_filters
@@ -85,11 +85,6 @@ def _read_filters(text: str | None, zone: tzinfo) -> Filters:
     """Filters as an option holds them; a time without an offset is of `zone`. Raises MaasError('bad_parameter')."""
     if text is None:
         return Filters()
-
-    def read_time(moment: str) -> datetime:
-        at = datetime.fromisoformat(moment)
-        return at if at.tzinfo else at.replace(tzinfo=zone)
-
     try:
         value = parse_json(text)
     except ValueError:
@@ -97,7 +92,7 @@ def _read_filters(text: str | None, zone: tzinfo) -> Filters:
     if not isinstance(value, dict):
         example = '{"metadata": {"topic": "travel"}}'
         raise MaasError("bad_parameter", f"--filters: must be a JSON object such as {example}")
-    chosen = parse_filters(value, read_time)
+    chosen = parse_filters(value, time_reader(zone))
     if chosen.user is not None:
         raise MaasError("bad_parameter", "--filters: the user is named by --user")
     return chosen

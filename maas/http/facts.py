@@ -18,12 +18,12 @@ from maas.http.request_input import (
     read_limit,
     read_parameter,
     to_search_text,
-    to_time,
     write_cursor,
 )
 from maas.http.schemas import MemoryOrigin, QueryText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
 from maas.memory import facts
+from maas.memory.dates import to_time
 from maas.memory.facts import MAX_FACT_CHARS, MAX_NAME_CHARS, Kind, State, Verdict
 
 FactText = Annotated[QueryText, Field(max_length=MAX_FACT_CHARS)]

@@ -34,7 +34,6 @@ from maas.http.request_input import (
     read_id,
     read_limit,
     read_parameter,
-    time_reader,
     to_bool,
     to_level,
     write_cursor,
@@ -47,6 +46,7 @@ from maas.http.schemas import (
 from maas.http.state import AppState, app_state
 from maas.memory.client_memories import ClientMemory
 from maas.memory.corrections import NONE, read_corrections
+from maas.memory.dates import time_reader
 from maas.memory.erase import forget_memory
 from maas.memory.facts import Fact, search_facts
 from maas.memory.filters import MAX_HITS, Filters, fitting_memories, parse_filters

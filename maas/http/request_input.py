@@ -6,15 +6,14 @@ Everything that is wrong raises one MaasError that names the parameter or field.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from maas.memory.dates import to_utc
 from shared.bounded_http import weigh
 from shared.errors import MaasError, problems_of
 from shared.json import is_storable, parse_json
@@ -33,8 +32,6 @@ IDEMPOTENCY_KEY_PATTERN = "^[!-~]([ -~]{0,253}[!-~])?$"
 CURSOR_PATTERN = "^-?[0-9]{1,18}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 MAX_SEARCH_CHARS = 200
 RESPONSE_PREFIX = "resp_"
-_TIME = re.compile(r"[0-9]{4}-", re.ASCII)
-_DATETIME = TypeAdapter(datetime)
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -84,33 +81,9 @@ def to_seconds(text: str) -> float:
     return float(text)
 
 
-def to_time(text: str) -> datetime:
-    """Convert a time in ISO 8601; one without an offset is returned so. Raises ValueError."""
-    if not _TIME.match(text):  # pydantic would take a number
-        raise ValueError("must be a time in ISO 8601, such as 2026-11-23T10:00:00Z")
-    if "T" in text and text[-6:-5] == " ":  # a plus sign that was not escaped in the address
-        text = f"{text[:-6]}+{text[-5:]}"
-    try:
-        at = _DATETIME.validate_python(text)
-    except ValidationError as error:
-        raise ValueError("must be a time in ISO 8601, such as 2026-11-23T10:00:00Z") from error
-    checked = to_utc(at)
-    return checked if at.tzinfo else at
-
-
 def in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
     """Interpret a time without an offset in `zone`."""
     return at.replace(tzinfo=zone) if at and not at.tzinfo else at
-
-
-def time_reader(zone: tzinfo) -> Callable[[str], datetime]:
-    """Return what converts a time in ISO 8601; one without an offset is of `zone`. It raises ValueError."""
-
-    def read(text: str) -> datetime:
-        at = to_time(text)
-        return at if at.tzinfo else at.replace(tzinfo=zone)
-
-    return read
 
 
 def to_storable_text(text: str) -> str:

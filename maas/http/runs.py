@@ -27,7 +27,6 @@ from maas.http.request_input import (
     to_search_text,
     to_seconds,
     to_storable_text,
-    to_time,
     write_cursor,
 )
 from maas.http.run_schemas import (
@@ -49,6 +48,7 @@ from maas.http.schemas import (
 )
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
 from maas.http.state import app_state
+from maas.memory.dates import to_time
 from maas.memory.health import MemoryState
 from maas.runs.again import Trial, check_replaced, insert_trial, same_request
 from maas.runs.event_stream import Cursor

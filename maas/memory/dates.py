@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
+_TIME = re.compile(r"[0-9]{4}-", re.ASCII)
+_DATETIME = TypeAdapter(datetime)
 _EN_MONTHS = [
     "january",
     "february",
@@ -112,6 +115,30 @@ def local(at: datetime, zone: tzinfo) -> datetime:
         return at.astimezone(zone)
     except OverflowError:
         return at
+
+
+def to_time(text: str) -> datetime:
+    """Convert a time in ISO 8601; one without an offset is returned so. Raises ValueError."""
+    if not _TIME.match(text):  # pydantic would take a number
+        raise ValueError("must be a time in ISO 8601, such as 2026-11-23T10:00:00Z")
+    if "T" in text and text[-6:-5] == " ":  # a plus sign that was not escaped in the address
+        text = f"{text[:-6]}+{text[-5:]}"
+    try:
+        at = _DATETIME.validate_python(text)
+    except ValidationError as error:
+        raise ValueError("must be a time in ISO 8601, such as 2026-11-23T10:00:00Z") from error
+    checked = to_utc(at)
+    return checked if at.tzinfo else at
+
+
+def time_reader(zone: tzinfo) -> Callable[[str], datetime]:
+    """Return what converts a time in ISO 8601; one without an offset is of `zone`. It raises ValueError."""
+
+    def read(text: str) -> datetime:
+        at = to_time(text)
+        return at if at.tzinfo else at.replace(tzinfo=zone)
+
+    return read
 
 
 def to_utc(at: datetime) -> datetime:

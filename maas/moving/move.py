@@ -150,10 +150,7 @@ class _Move:
             for column in table.columns:
                 if not column.is_identity:
                     continue
-                highest = sql.SQL("select coalesce(max({}), 0) from {} where {}").format(
-                    sql.Identifier(column.name), table.place, table.where(self.user)
-                )
-                (most,) = _row(self.here, highest)
+                most = self._highest(table, column.name)
                 (sequence,) = _row(
                     self.there, "select pg_get_serial_sequence(%s, %s)", f"maas.{table.name}", column.name
                 )
@@ -161,9 +158,15 @@ class _Move:
                     (shifts[column.numbered_by],) = _row(self.there, "select nextval(%s)", sequence)
                     most += shifts[column.numbered_by]
                 _advance(self.there, sequence, most)
-        (most,) = _row(self.here, "select coalesce(max(seq), 0) from maas.pipeline_runs where user_id = %s", self.user)
-        _advance(self.there, "maas.run_seq", most)
+        (runs,) = (table for table in self.tables if table.name == "pipeline_runs")
+        _advance(self.there, "maas.run_seq", self._highest(runs, "seq"))
         return shifts
+
+    def _highest(self, table: UserTable, column: str) -> int:
+        """The highest number in a column of the user's rows here; 0 without rows."""
+        query = sql.SQL("select coalesce(max({}), 0) from {} where {}")
+        (most,) = _row(self.here, query.format(sql.Identifier(column), table.place, table.where(self.user)))
+        return int(most)
 
     def _check_references(self) -> None:
         moved = {table.name: table for table in self.tables}

@@ -1,16 +1,11 @@
-// The desk of an operator: users by what they spend, a user, a request of somebody else, spending, keys.
-
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Router } from "wouter";
-import { memoryLocation } from "wouter/memory-location";
 
-import AdminPage from "../src/admin/admin";
 import { firstDay } from "../src/admin/ranges";
 import { formatMs } from "../src/parts/measured";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
+import { openDesk, prepareBrowser } from "./page";
 import { type Asked, CONFIG, idOf, serve, tokensOf } from "./server";
 
 const ME = idOf("me");
@@ -102,14 +97,7 @@ function body({ path, method }: Asked): unknown {
 let asked: Asked[];
 beforeEach(async () => {
   chooseLanguage("en");
-  HTMLDialogElement.prototype.showModal = function open() {
-    this.open = true;
-  };
-  class Observer {
-    observe = () => undefined;
-    disconnect = () => undefined;
-  }
-  vi.stubGlobal("IntersectionObserver", Observer);
+  prepareBrowser();
   asked = serve((one) =>
     one.path.endsWith("/events")
       ? { chunks: ['id: 1\nevent: error\ndata: {"code": "timeout", "message": "too slow"}\n\n'] }
@@ -122,21 +110,10 @@ afterEach(() => {
   chooseLanguage(null);
 });
 
-function visit(path: string) {
-  const { hook, searchHook, history = [] } = memoryLocation({ path, record: true });
-  render(
-    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-      <Router hook={hook} searchHook={searchHook}>
-        <AdminPage />
-      </Router>
-    </QueryClientProvider>,
-  );
-  return history;
-}
 const paths = () => asked.map(({ path }) => path);
 
 test("users are sorted by the server, with totals, and lead to their pages", async () => {
-  const history = visit("/admin/users");
+  const history = openDesk("/admin/users");
   const link = await screen.findByRole("link", { name: "employee1" });
   expect(link.getAttribute("href")).toBe(`/admin/users/${ANN}`);
   expect(document.title).toBe("Users · MaaS");
@@ -148,7 +125,7 @@ test("users are sorted by the server, with totals, and lead to their pages", asy
 });
 
 test("requests have what they took and cost, and are filtered by error code in the address", async () => {
-  visit("/admin/runs?error=timeout");
+  openDesk("/admin/runs?error=timeout");
   const row = (await screen.findByText("Where is Comet?")).closest("tr")!;
   for (const text of ["29.2 s", "1,500", "$0.0042", "openai:gpt"]) expect(row.textContent).toContain(text);
   expect(within(row).getByRole("link", { name: "Ann of Oslo" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
@@ -158,7 +135,7 @@ test("requests have what they took and cost, and are filtered by error code in t
 });
 
 test("requests are filtered by their place in the queue, in the address", async () => {
-  const history = visit("/admin/runs?queue=paused");
+  const history = openDesk("/admin/runs?queue=paused");
   await screen.findByText("Where is Comet?");
   expect(paths()).toContain("/v1/admin/runs?queue=paused&limit=50");
   fireEvent.change(screen.getByRole("combobox", { name: "In the queue" }), { target: { value: "in_flight" } });
@@ -167,7 +144,7 @@ test("requests are filtered by their place in the queue, in the address", async 
 });
 
 test("a part of an id lists nobody's requests, instead of everybody's", async () => {
-  visit("/admin/runs?user=0000");
+  openDesk("/admin/runs?user=0000");
   await screen.findByText(/choose/);
   expect(paths().filter((path) => path.startsWith("/v1/admin/runs"))).toEqual([]);
   fireEvent.click(await screen.findByRole("button", { name: "employee1" }));
@@ -175,7 +152,7 @@ test("a part of an id lists nobody's requests, instead of everybody's", async ()
 });
 
 test("a request of somebody else says whose words it holds, and is tried again when asked twice", async () => {
-  visit("/admin/runs/r1");
+  openDesk("/admin/runs/r1");
   await screen.findByText("Where is Comet?");
   expect(screen.queryByText("you")).toBeNull();
   expect(await screen.findByText("employee1")).toBeTruthy();
@@ -189,7 +166,7 @@ test("a request of somebody else says whose words it holds, and is tried again w
 });
 
 test("the page of a user has spending and budget, and erases with a receipt once the name is typed", async () => {
-  visit(`/admin/users/${ANN}`);
+  openDesk(`/admin/users/${ANN}`);
   expect((await screen.findByText("Daily budget: 1,000 tokens")).className).toContain("text-bad");
   expect(screen.getByText("Ann, Pilot")).toBeTruthy();
   expect(screen.getByRole("link", { name: "7" }).getAttribute("href")).toBe(`/admin/runs?user=${ANN}`);
@@ -209,7 +186,7 @@ test("a user without a name has the beginning of the id as heading, and the whol
   asked = serve((one) => ({
     body: one.path.startsWith("/v1/admin/users?") ? { results: [nameless], next: null } : body(one),
   }));
-  visit(`/admin/users/${ANN}`);
+  openDesk(`/admin/users/${ANN}`);
   expect(await screen.findByRole("heading", { level: 1, name: `No name · ${ANN.slice(0, 8)}…` })).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Copy the id" }));
   await waitFor(() => expect(write).toHaveBeenCalledWith(ANN));
@@ -222,7 +199,7 @@ test("a user without a name has the beginning of the id as heading, and the whol
   expect(erase().disabled).toBe(false);
   cleanup();
   await chooseLanguage("ru");
-  visit(`/admin/users/${ANN}`);
+  openDesk(`/admin/users/${ANN}`);
   expect(await screen.findByRole("heading", { level: 1, name: `Без имени · ${ANN.slice(0, 8)}…` })).toBeTruthy();
   Reflect.deleteProperty(navigator, "clipboard");
 });
@@ -238,7 +215,7 @@ test("sessions of a user are shown and ended, and the user is blocked when asked
   });
   await session.start();
   await session.signIn("me", "x");
-  visit(`/admin/users/${ANN}`);
+  openDesk(`/admin/users/${ANN}`);
   expect(await screen.findByText("password")).toBeTruthy();
   const confirm = async (name: string) => {
     fireEvent.click(screen.getByRole("button", { name }));
@@ -259,7 +236,7 @@ test("sessions of a user are shown and ended, and the user is blocked when asked
 });
 
 test("spending is by user, with the sum of all", async () => {
-  visit("/admin/spending?by=user&days=30");
+  openDesk("/admin/spending?by=user&days=30");
   expect(await screen.findByText("$99")).toBeTruthy();
   expect(screen.getByText("in total; the 1 dearest of 5 are listed")).toBeTruthy();
   expect(screen.getByRole("link", { name: "Ann of Oslo" }).getAttribute("href")).toBe(`/admin/users/${ANN}`);
@@ -278,7 +255,7 @@ test("spending is by stage, each by its name", async () => {
         }
       : body(one),
   }));
-  visit("/admin/spending?by=stage");
+  openDesk("/admin/spending?by=stage");
   expect((await screen.findByText("Archivist")).closest("tr")!.textContent).toBe("Archivist$12.5139 → 1–");
   expect(screen.getByText("of_a_plugin")).toBeTruthy();
   expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=stage&"))).toBe(true);
@@ -303,7 +280,7 @@ test("what waits for users is listed, leads to its request, and is not decided h
   asked = serve((one) => ({
     body: one.path.startsWith("/v1/admin/actions") ? { results, next: null } : body(one),
   }));
-  visit(`/admin/actions?user=${ANN}`);
+  openDesk(`/admin/actions?user=${ANN}`);
   const link = await screen.findByRole("link", { name: "Send a letter" });
   expect(link.getAttribute("href")).toBe("/admin/runs/r1");
   const row = link.closest("tr")!;
@@ -317,12 +294,12 @@ test("what waits for users is listed, leads to its request, and is not decided h
   expect(paths().some((path) => path.startsWith(`/v1/admin/actions?user_id=${ANN}`))).toBe(true);
   cleanup();
   results = [];
-  visit("/admin/actions");
+  openDesk("/admin/actions");
   expect(await screen.findByText("Nothing waits for a decision.")).toBeTruthy();
 });
 
 test("a key may be bound by prefix, rate and days; what is left empty is not sent as zero", async () => {
-  visit("/admin/keys");
+  openDesk("/admin/keys");
   fireEvent.change(await screen.findByLabelText("Name"), { target: { value: "shop" } });
   fireEvent.change(screen.getByLabelText("For users whose name begins with"), { target: { value: "shop:" } });
   fireEvent.change(screen.getByLabelText("Requests a minute, at most"), { target: { value: "60" } });

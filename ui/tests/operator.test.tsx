@@ -1,14 +1,9 @@
-// What an operator does to many: pauses, changes of all requests that match, trials.
+import { cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Router } from "wouter";
-import { memoryLocation } from "wouter/memory-location";
-
-import AdminPage from "../src/admin/admin";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
+import { openDesk, prepareBrowser } from "./page";
 import { type Asked, CONFIG, serve } from "./server";
 
 const ME = "00000000-0000-4000-8000-000000000001";
@@ -54,10 +49,7 @@ function body({ path, method, body: sent }: Asked): unknown {
 beforeEach(async () => {
   chooseLanguage("en");
   pauses = [];
-  HTMLDialogElement.prototype.showModal = function open() {
-    this.open = true;
-  };
-  vi.stubGlobal("IntersectionObserver", undefined);
+  prepareBrowser();
   asked = serve((one) =>
     one.path.endsWith("/events")
       ? { chunks: ['id: 1\nevent: done\ndata: {"final_answer": "Now."}\n\n'] }
@@ -70,23 +62,12 @@ afterEach(() => {
   chooseLanguage(null);
 });
 
-function visit(path: string) {
-  const { hook, searchHook, history = [] } = memoryLocation({ path, record: true });
-  render(
-    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-      <Router hook={hook} searchHook={searchHook}>
-        <AdminPage />
-      </Router>
-    </QueryClientProvider>,
-  );
-  return history;
-}
 const press = async (name: string) => fireEvent.click(await screen.findByRole("button", { name }));
 const confirm = (name: string) => fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name }));
 const sent = (path: string) => asked.filter((one) => one.method === "POST" && one.path === path).map((one) => one.body);
 
 test("an assistant is paused with a reason, says so, and goes on", async () => {
-  visit("/admin/inventory");
+  openDesk("/admin/inventory");
   await waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Pause" }).disabled).toBe(false));
   await press("Pause");
   fireEvent.change(screen.getByLabelText("Why, for others who look at it"), { target: { value: " a loop " } });
@@ -101,7 +82,7 @@ test("an assistant is paused with a reason, says so, and goes on", async () => {
 });
 
 test("all that match are counted, and changed in portions once their number is typed", async () => {
-  visit("/admin/runs?assistant=mentor&error=timeout");
+  openDesk("/admin/runs?assistant=mentor&error=timeout");
   await press("Retry all failed that match");
   const dialog = await screen.findByRole("dialog", { name: "Try 1,200 failed requests again?" });
   const only = { user_id: null, kind: null, assistant: "mentor", from: null, to: null, error_code: "timeout" };
@@ -115,13 +96,13 @@ test("all that match are counted, and changed in portions once their number is t
 });
 
 test("what the filters mean and a change cannot choose by is not changed", async () => {
-  visit("/admin/runs?q=cats");
+  openDesk("/admin/runs?q=cats");
   await screen.findByRole("heading", { name: "Requests" });
   expect(screen.queryByRole("button", { name: /that match/ })).toBeNull();
 });
 
 test("a finished request is tried with another model, beside what was answered then", async () => {
-  visit("/admin/runs/r1");
+  openDesk("/admin/runs/r1");
   fireEvent.click(await screen.findByText("Try another model or prompt"));
   fireEvent.change(screen.getByLabelText("Model, as provider:name"), { target: { value: "openai:gpt" } });
   await press("Try");
@@ -134,7 +115,7 @@ test("a finished request is tried with another model, beside what was answered t
 });
 
 test("on a phone filters stand behind a button that says how many are set", async () => {
-  visit("/admin/runs?status=FAILED&q=cats");
+  openDesk("/admin/runs?status=FAILED&q=cats");
   const button = await screen.findByRole("button", { name: "Filters (2)" });
   const filters = screen.getByLabelText("Error code").closest(".filters")!;
   expect(filters.className).toContain("hidden");

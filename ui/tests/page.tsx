@@ -1,8 +1,12 @@
 // The whole page in a browser that has no layout.
 
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { render, screen } from "@testing-library/react";
 import { vi } from "vitest";
+import { Router } from "wouter";
+import { memoryLocation } from "wouter/memory-location";
 
+import AdminPage from "../src/admin/admin";
 import { App } from "../src/app";
 import { session } from "../src/session/session";
 
@@ -30,4 +34,17 @@ export async function open(path: string) {
   window.history.replaceState(null, "", path);
   render(<App />);
   await screen.findByRole("navigation", { name: "Pages and conversations" });
+}
+
+/** The desk alone; returns where it has been since. */
+export function openDesk(path: string): string[] {
+  const { hook, searchHook, history = [] } = memoryLocation({ path, record: true });
+  render(
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <Router hook={hook} searchHook={searchHook}>
+        <AdminPage />
+      </Router>
+    </QueryClientProvider>,
+  );
+  return history;
 }

@@ -20,13 +20,13 @@ from maas.http.request_input import (
     read_parameter,
     to_level,
     to_storable_text,
-    to_time,
     write_cursor,
 )
 from maas.http.run_schemas import RunSummary
 from maas.http.runs import read_page
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
+from maas.memory.dates import to_time
 
 DEFAULT_DAYS = 30
 MAX_DAYS = 400

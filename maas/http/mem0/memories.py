@@ -39,7 +39,7 @@ from maas.http.mem0.schemas import (
     Mem0Version,
 )
 from maas.http.openai.request import ignored_header
-from maas.http.request_input import read_json, read_parameter, time_reader, to_storable_text, validate
+from maas.http.request_input import read_json, read_parameter, to_storable_text, validate
 from maas.http.schemas import MessageText, Schema, json_response
 from maas.http.state import AppState, app_state
 from maas.memory.client_memories import (
@@ -53,6 +53,7 @@ from maas.memory.client_memories import (
     read_versions,
     update_client_memory,
 )
+from maas.memory.dates import time_reader
 from maas.memory.facts import search_facts
 from maas.memory.filters import MAX_HITS, Filters, parse_filters
 from maas.memory.query import SearchFilter
