@@ -201,13 +201,15 @@ class Session:
         listener = self._listener
         assert listener is not None
         lease, interval = self._settings.lease, min(self._settings.heartbeat, self._settings.lease / 3)
-        next_beat = time.monotonic() + interval
+        beat = time.monotonic()
         while True:
             await asyncio.sleep(min(interval, PING_INTERVAL_S))
             await listener.ping()
-            if time.monotonic() >= next_beat:
-                next_beat = time.monotonic() + interval
-                if not await self._deps.db.value(queries.heartbeat, self._owner, timedelta(seconds=lease)):
+            if time.monotonic() >= beat + interval:
+                rest = max(beat + lease - time.monotonic(), PING_INTERVAL_S)
+                beat = time.monotonic()
+                beating = self._deps.db.value(queries.heartbeat, self._owner, timedelta(seconds=lease))
+                if not await wait_at_most(rest, beating):
                     raise ExpiredLease("the lease ran out")
 
     async def _metrics_loop(self) -> None:

@@ -13,7 +13,7 @@ import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -25,6 +25,7 @@ FIRST_BACKOFF_S = 1.0
 MAX_BACKOFF_S = 300.0
 MAX_QUARANTINE_PROCESSES = 2
 EXIT_TIMEOUT_S = 10.0
+Result = TypeVar("Result")
 BackgroundTask = Callable[[], Coroutine[Any, Any, None]]
 log = structlog.get_logger()
 
@@ -80,18 +81,20 @@ async def cancel_all(tasks: Iterable[asyncio.Task[Any]], timeout: float) -> None
         await asyncio.wait(tasks, timeout=timeout)
 
 
-async def wait_at_most(seconds: float, work: Coroutine[Any, Any, object]) -> None:
-    """Wait for `work`, then give it up. Raises TimeoutError, and what `work` raises.
+async def wait_at_most(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of `work`, or give it up. Raises TimeoutError, and what `work` raises.
 
     `asyncio.timeout` would wait for the cancelled query to end, which takes long on a connection that is cut.
     """
     task = asyncio.create_task(work)
-    await asyncio.wait([task], timeout=seconds)
-    if not task.done():
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    finally:
         task.cancel()
         task.add_done_callback(_retrieve_exception)
+    if not done:
         raise TimeoutError
-    task.result()
+    return task.result()
 
 
 def _retrieve_exception(task: asyncio.Task[Any]) -> None:

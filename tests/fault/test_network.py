@@ -66,6 +66,17 @@ def test_a_cut_longer_than_the_lease_is_held_against_no_run(
     models.release("responder")
 
 
+def test_a_cut_that_only_the_pool_feels_ends_the_session_with_its_lease(
+    stack: Stack, models: ModelServer, cable: Cable, database: str
+) -> None:
+    """The connection for notifications still answers; the heartbeat that hangs is not waited for any longer."""
+    settings = models.settings() | {"MAAS_LEASE": "2", "MAAS_HEARTBEAT": "0.5", "LISTEN_DATABASE_URL": database}
+    stack.start_orchestrator(**settings, DATABASE_URL=cable.dsn)
+    poll(lambda: "orchestrator_ready" in stack.log())
+    cable.cut()
+    poll(lambda: "session_lost" in stack.log(), 20)
+
+
 def test_the_server_answers_soon_when_the_network_is_back(stack: Stack, cable: Cable, user: UUID) -> None:
     """Every connection hangs for good, that for LISTEN too, with requests in flight; new ones take their place."""
     stack.start_server(DATABASE_URL=cable.dsn)
