@@ -23,9 +23,10 @@ from maas.engine.listener import NotifyListener
 from maas.engine.metrics import FLUSH_INTERVAL_S, Metrics
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import statuses_of
-from maas.engine.supervision import BackgroundTask, Quarantine, cancel_all, keep_running, wait_at_most
+from maas.engine.supervision import BackgroundTask, Quarantine, keep_running
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
+from shared.waiting import cancel_all, wait_at_most
 
 PING_INTERVAL_S = 1.0
 CLOSE_TIMEOUT_S = 2.0

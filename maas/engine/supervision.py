@@ -11,9 +11,9 @@ import os
 import random
 import time
 from asyncio.subprocess import Process
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
@@ -25,7 +25,6 @@ FIRST_BACKOFF_S = 1.0
 MAX_BACKOFF_S = 300.0
 MAX_QUARANTINE_PROCESSES = 2
 EXIT_TIMEOUT_S = 10.0
-Result = TypeVar("Result")
 BackgroundTask = Callable[[], Coroutine[Any, Any, None]]
 log = structlog.get_logger()
 
@@ -69,38 +68,6 @@ async def _failure(task: BackgroundTask) -> BaseException | None:
     except Exception as error:
         return error
     return None
-
-
-async def cancel_all(tasks: Iterable[asyncio.Task[Any]], timeout: float) -> None:
-    """Cancel tasks and wait for their end, at most `timeout` seconds."""
-    tasks = list(tasks)
-    for task in tasks:
-        task.cancel()
-        task.add_done_callback(_retrieve_exception)
-    if tasks:
-        await asyncio.wait(tasks, timeout=timeout)
-
-
-async def wait_at_most(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of `work`, or give it up. Raises TimeoutError, and what `work` raises.
-
-    `asyncio.timeout` would wait for the cancelled query to end, which takes long on a connection that is cut.
-    """
-    task = asyncio.create_task(work)
-    try:
-        done, _ = await asyncio.wait([task], timeout=seconds)
-    finally:
-        task.cancel()
-        task.add_done_callback(_retrieve_exception)
-    if not done:
-        raise TimeoutError
-    return task.result()
-
-
-def _retrieve_exception(task: asyncio.Task[Any]) -> None:
-    """Retrieve the exception of a task that nobody awaits, so that asyncio does not report it."""
-    if not task.cancelled():
-        task.exception()
 
 
 class Quarantine:

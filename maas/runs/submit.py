@@ -21,12 +21,14 @@ from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
 from shared.group_commit import GroupCommit
 from shared.json import is_storable
+from shared.waiting import wait_at_most
 
 TRACEPARENT = "traceparent"
 LARGE_REQUEST_CHARS = 8192  # a longer request is inserted alone, since Postgres takes longer to parse its text
 MAX_LARGE_INSERTS = 2  # at one moment; users who wait take turns
 MAX_WAITING_INSERTS = 100  # of one user
 LARGE_INSERT_TIMEOUT_S = 20.0  # for which one waits for its turn
+INSERT_TIMEOUT_S = 10.0  # of a statement with its commit: a server of Postgres that hangs holds nobody for longer
 REPLACE_WINDOW_S = 3600.0  # within which a request that is sent again is a wish for another answer to it
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
 PRIMARY_KEY = "pipeline_runs_pkey"
@@ -212,7 +214,7 @@ class Submitter:
 
     async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:
         submissions = [submission for _, submission in items]
-        rows = await self._db.rows(
+        inserting = self._db.rows(
             queries.insert_runs,
             [run_id for run_id, _ in items],
             [s.user_id for s in submissions],
@@ -234,6 +236,7 @@ class Submitter:
             [s.attributes for s in submissions],
             [s.debounce for s in submissions],
         )
+        rows = await wait_at_most(INSERT_TIMEOUT_S, inserting)
         verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
 

@@ -21,13 +21,13 @@ import structlog
 
 from maas import queries
 from maas.conversations.agent_tasks import find_task
-from maas.engine.supervision import cancel_all
 from maas.webhooks.signatures import sign
 from shared.bounded_http import is_unconnected, open_bounded
 from shared.db import Database
 from shared.models.retry import retry_after
 from shared.pinned_requests import AddressRefused, PinnedRequests, Refusal
 from shared.public_addresses import Network
+from shared.waiting import cancel_all
 
 PLACES = 64
 SLOW_PLACES = 32  # of these, for endpoints that take long: they delay no other

@@ -101,3 +101,22 @@ def test_the_server_answers_soon_when_the_network_is_back(stack: Stack, cable: C
         poll(lambda: post() == 202)  # 5 s on an idle machine
         assert read() == 200
         assert {one.result(5) for one in hanging} <= {200, 503}
+
+
+def test_a_request_that_hangs_is_given_up_and_can_be_repeated(stack: Stack, cable: Cable, user: UUID) -> None:
+    """The client hears within seconds that it may be stored, and the key of that error makes one run of both."""
+    stack.start_server(DATABASE_URL=cable.dsn)
+    body = {"user_id": str(user), "query": "What is a quark?"}
+    assert stack.client.post("/v1/runs", json=body).status_code == 202
+    cable.cut()
+    reply = stack.client.post("/v1/runs", json=body, timeout=25)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (503, "unconfirmed")
+    key = reply.json()["error"]["details"]["idempotency_key"]
+    cable.mend()
+
+    def repeat() -> int:
+        return stack.client.post("/v1/runs", json=body, headers={"Idempotency-Key": key}, timeout=25).status_code
+
+    poll(lambda: repeat() == 202)
+    assert repeat() == 202
+    assert stack.rows("select count(*) from pipeline_runs") == [{"count": 2}]

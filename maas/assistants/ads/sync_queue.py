@@ -22,10 +22,11 @@ from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.ads.sync import PATIENT, Connection, Report, Sync
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
-from maas.engine.supervision import BackgroundTask, cancel_all
+from maas.engine.supervision import BackgroundTask
 from maas.settings import Settings
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
+from shared.waiting import cancel_all
 
 LEASE_S = 60.0
 RENEWAL_INTERVAL_S = 15.0
