@@ -1288,7 +1288,9 @@ class FoundFactsRow(TypedDict):
     statement: str
     subject: str
     attribute: str
-    kind: Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question", "profile"]
+    kind: Literal[
+        "identity", "relation", "preference", "plan", "event", "state", "possession", "question", "profile", "note"
+    ]
     change: Literal["states", "begins", "ends", "corrects"]
     depends_on: list[str]
     raw_log_ids: list[UUID]
@@ -1937,11 +1939,6 @@ class ExportToolMessagesRow(TypedDict):
     line: str | Any
 
 export_tool_messages: Value[str, ExportToolMessagesRow, pg.uuid]
-
-class ExportNotesRow(TypedDict):
-    line: str | Any
-
-export_notes: Value[str, ExportNotesRow, pg.uuid]
 
 class ExportDocumentsRow(TypedDict):
     line: str | Any

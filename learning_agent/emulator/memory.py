@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from learning_agent.emulator.errors import EmulatorError
 
 _QUERIES = Path(__file__).with_name("queries.sql")
-AGED = ("logs", "summaries", "runs", "conversations", "messages", "notes", "actions")
+AGED = ("logs", "summaries", "runs", "conversations", "messages", "facts", "actions")
 
 
 def named_queries() -> dict[str, str]:

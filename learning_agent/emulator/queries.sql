@@ -65,8 +65,9 @@ update maas.chat_conversations set created_at = created_at - %(past)s where user
 -- name: age_messages
 update maas.chat_messages set created_at = created_at - %(past)s where user_id = %(user)s;
 
--- name: age_notes
-update maas.user_notes set created_at = created_at - %(past)s where user_id = %(user)s;
+-- name: age_facts
+update maas.facts set said_at = said_at - %(past)s, known_at = known_at - %(past)s, created_at = created_at - %(past)s
+where user_id = %(user)s;
 
 -- name: age_actions
 update maas.chat_pending_actions set created_at = created_at - %(past)s, expires_at = expires_at - %(past)s,

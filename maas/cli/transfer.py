@@ -58,7 +58,7 @@ def import_history(
         user_id = read_uuid(user, "--user") if user else exported or users.LOCAL_USER
         if exported is not None:
             done = with_database(lambda db, _: import_file(db, user_id, source, file.name, "cli", is_operator=True))
-            others = f", {done.others} conversations, messages, notes and images" if done.others else ""
+            others = f", {done.others} conversations, messages, facts and images" if done.others else ""
             show(
                 f"{done.added} messages and {done.records} summaries restored{others}, {done.known} already known, "
                 f"for user {user_id}"

@@ -118,7 +118,7 @@ class ImportAccepted(Schema):
     added: int = Field(description="Messages that were added.")
     known: int = Field(description="Messages that had been stored before.")
     records: int = Field(description="Summaries that were restored from an export.")
-    others: int = Field(description="Facts, conversations, their messages, notes and images that were restored.")
+    others: int = Field(description="Facts and notes, conversations, their messages and images that were restored.")
     run_ids: list[UUID] = Field(description="Runs that summarize the messages; their progress: GET /v1/runs/{id}.")
     left_out: dict[str, int] = Field(description="What was not imported, such as images, and how many of each.")
 

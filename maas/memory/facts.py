@@ -18,8 +18,8 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.text import escape, one_line
 
-Kind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question", "profile"]
 FoundKind = Literal["identity", "relation", "preference", "plan", "event", "state", "possession", "question"]
+Kind = Literal[FoundKind, "profile", "note"]
 State = Literal["true", "uncertain", "replaced", "ended", "corrected", "wrong", "unused"]
 Verdict = Literal["wrong", "ended", "unused", "pinned", "free"]
 MAX_FACT_CHARS, MAX_NAME_CHARS = 500, 100  # of what a person writes

@@ -225,8 +225,8 @@ declare
   -- conversations whose rolling summary may contain deleted text: it is made again from the remaining summaries
   outdated uuid[];
 begin
-  delete from maas.user_notes n using gone g
-  where not coalesce(is_swept, false) and n.run_id = g.run_id and n.user_id is not distinct from g.user_id
+  delete from maas.facts n using gone g
+  where not coalesce(is_swept, false) and n.run_id = g.run_id and n.user_id = g.user_id
     and g.message_type = 'user_query';
   with dropped as (
     delete from maas.chat_messages m using gone g
@@ -247,45 +247,3 @@ comment on function maas.delete_copies is 'Deletes the messages and notes that h
 
 create or replace trigger delete_copies after delete on maas.raw_logs
   referencing old table as gone for each statement execute function maas.delete_copies();
-
-create or replace function maas.maas_add_note(p_run uuid, p_words text)
-returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  target_user uuid;
-  former_run uuid;  -- the run that added it before
-begin
-  select user_id into target_user from maas.pipeline_runs where id = p_run for key share;
-  select run_id into former_run from maas.user_notes
-  where user_id = target_user and maas.maas_note_key(content) = maas.maas_note_key(p_words);
-  if found then
-    return case when former_run = p_run then 'noted' else 'known' end;
-  end if;
-  if exists (select from maas.pipeline_runs where id = p_run and not is_remembered) then
-    return 'off';
-  end if;
-  if (select count(*) from maas.user_notes where user_id = target_user) >= 200 then
-    return 'full';
-  end if;
-  insert into maas.user_notes (user_id, run_id, content)
-  select target_user, p_run, p_words where target_user is not null on conflict do nothing;
-  return 'noted';
-end
-$$;
-comment on function maas.maas_add_note is
-  'Returns noted, known, full (a user has at most 200 notes) or off (the run is not to be remembered). '
-  'Repeatable within a run';
-
-create or replace function maas.maas_drop_note(p_run uuid, p_words text)
-returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  delete from maas.user_notes n using maas.pipeline_runs r
-  where r.id = p_run and n.user_id = r.user_id and maas.maas_note_key(n.content) = maas.maas_note_key(p_words);
-  if found then
-    perform maas.maas_add_event(p_run, 'note_dropped', '{}');
-  end if;
-  return case when exists (select from maas.run_events where run_id = p_run and type = 'note_dropped')
-    then 'forgotten' else 'unknown' end;
-end
-$$;
-comment on function maas.maas_drop_note is
-  'Returns forgotten or unknown: deletes exactly this note of the user. Repeatable within a run';

@@ -149,12 +149,15 @@ language sql stable as $$
       where d.user_id = p_user and d.created_at <= p_known order by d.key, d.created_at desc, d.id) d
     where verdict = 'pinned'
   ), wanted as materialized (
-    (select f.attribute from maas.facts f join pinned p on p.key = f.key where f.user_id = p_user limit 200)
+    (select f.attribute from maas.facts f join pinned p on p.key = f.key
+     where f.user_id = p_user and f.kind <> 'note' limit 200)
     union
     (select f.attribute from maas.facts f cross join question q
-     where f.user_id = p_user and q.terms <> '{}' and f.tsv @@ q.query order by f.said_at desc limit 2 * p_limit)
+     where f.user_id = p_user and f.kind <> 'note' and q.terms <> '{}' and f.tsv @@ q.query
+     order by f.said_at desc limit 2 * p_limit)
     union
-    (select f.attribute from maas.facts f where f.user_id = p_user order by f.said_at desc limit p_limit)
+    (select f.attribute from maas.facts f where f.user_id = p_user and f.kind <> 'note'
+     order by f.said_at desc limit p_limit)
     union
     (select a.name from unnest(p_attributes) a(name))
   ), related as materialized (
@@ -168,7 +171,7 @@ language sql stable as $$
 $$;
 comment on function maas.maas_find_facts is
   'The facts that a prompt may show for a question: pinned ones, those that share words with it, those of the '
-  'attributes that it asks for, and the newest; '
+  'attributes that it asks for, and the newest, but no notes, which every prompt shows; '
   'matches: how many words of the question it has';
 
 create or replace function maas.maas_decide_fact(p_user uuid, p_fact uuid, p_verdict text, p_actor text default null)

@@ -20,7 +20,10 @@ returns table (user_id uuid, logs uuid[]) language sql stable as $$
   union all
   select g.user_id, array[g.id] from maas.raw_logs g where g.id = p_id and (p_user is null or g.user_id = p_user)
   union all
-  select f.user_id, f.raw_log_ids from maas.facts f where f.id = p_id and (p_user is null or f.user_id = p_user)
+  select f.user_id, f.raw_log_ids || array(
+    select g.id from maas.raw_logs g
+    where g.run_id = f.run_id and g.user_id = f.user_id and g.message_type = 'user_query' and g.turn_no = 0)
+  from maas.facts f where f.id = p_id and (p_user is null or f.user_id = p_user)
 $$;
 comment on function maas.maas_memory_logs is
   'The user of a summary, a message or a fact, and the logs under it; never logs of another user';

@@ -30,7 +30,6 @@ returns table (id uuid, user_id uuid) language sql stable as $$
   union all select t.id, t.user_id from maas.chat_conversations t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.chat_messages t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.chat_pending_actions t where t.id = any(p_ids)
-  union all select t.id, t.user_id from maas.user_notes t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.attachments t where t.id = any(p_ids)
   union all select t.id, coalesce(t.user_id, '00000000-0000-0000-0000-000000000000') from maas.knowledge_documents t
     where t.id = any(p_ids)
@@ -50,11 +49,11 @@ returns table (id uuid, is_own boolean, is_foreign boolean) language sql stable 
   cross join lateral (  -- restored messages refer to runs that do not exist
     select exists (select from maas.raw_logs g where g.run_id = i.id)
         or exists (select from maas.chat_messages m where m.run_id = i.id)
-        or exists (select from maas.user_notes n where n.run_id = i.id)
+        or exists (select from maas.facts n where n.run_id = i.id)
         or exists (select from maas.attachments a where a.run_id = i.id) as is_named,
       exists (select from maas.raw_logs g where g.run_id = i.id and g.user_id is not distinct from p_user)
         or exists (select from maas.chat_messages m where m.run_id = i.id and m.user_id is not distinct from p_user)
-        or exists (select from maas.user_notes n where n.run_id = i.id and n.user_id is not distinct from p_user)
+        or exists (select from maas.facts n where n.run_id = i.id and n.user_id is not distinct from p_user)
         or exists (
           select from maas.attachments a where a.run_id = i.id and a.user_id is not distinct from p_user) as is_own) r
 $$;
@@ -88,7 +87,7 @@ declare
   there int;
 begin
   if not exists (select from pg_class where oid = p_table and relnamespace = 'maas'::regnamespace and relname in (
-      'raw_logs', 'lsm_storage', 'memory_corrections', 'facts', 'fact_decisions', 'fact_names', 'user_notes',
+      'raw_logs', 'lsm_storage', 'memory_corrections', 'facts', 'fact_decisions', 'fact_names',
       'chat_conversations', 'chat_messages', 'attachments', 'knowledge_documents', 'knowledge_chunks')) then
     raise feature_not_supported using message = format('%s is not restored', p_table);
   end if;
@@ -157,7 +156,7 @@ begin
   -- that was read again the same name.
   if there < (select count(distinct r->>'id') from jsonb_array_elements(p_rows) r)
     and p_table not in (
-      'maas.user_notes'::regclass, 'maas.fact_names'::regclass, 'maas.knowledge_documents'::regclass) then
+      'maas.facts'::regclass, 'maas.fact_names'::regclass, 'maas.knowledge_documents'::regclass) then
     raise unique_violation using message = 'parts of it exist already, under other ids';
   end if;
   return added;
@@ -227,7 +226,7 @@ begin
       where m.user_id = p_user and c.user_id <> p_user) then
     raise foreign_key_violation using message = 'its messages and its conversations do not belong together';
   end if;
-  if (select count(*) from maas.user_notes where user_id = p_user) > 200 then
+  if (select count(*) from maas.maas_notes(p_user)) > 200 then
     raise check_violation using message = 'with its notes the user would have more than 200';
   end if;
   perform maas.maas_settle_documents(p_user);

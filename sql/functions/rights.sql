@@ -17,7 +17,7 @@
 create or replace function maas.maas_table_rights() returns table (role_name text, privileges text, relations text[])
 language sql immutable as $$
   with lists(memory, shown, asked) as (values (
-    array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
+    array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
       'is_remembered, idempotency_key, priority, run_at, debounce, attributes, status, archive_status, sources, '
@@ -118,7 +118,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_is_forgotten'],
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight',
       'maas_hidden_runs', 'maas_replaced_runs', 'maas_dropped_runs', 'maas_corrections', 'maas_role', 'maas_facts',
-      'maas_find_facts', 'maas_profile']))
+      'maas_find_facts', 'maas_profile', 'maas_notes']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin', 'maas_session_user', 'maas_add_webhook', 'maas_remove_webhook',
       'maas_joined_run', 'maas_request_digest']),

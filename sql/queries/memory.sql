@@ -51,13 +51,11 @@ from asked a cross join lateral (
   select * from maas.raw_logs w where w.user_id = a.user_id and w.is_remembered and w.run_id <> all (a.hidden)
   order by w.occurred_at desc, w.seq desc limit a.turns) l
 union all
-select a.place, 'note', n.id, l.id as log_id, null, null, n.content, null, n.created_at,
+select a.place, 'note', n.id, n.log_id, null, null, n.content, null, n.created_at,
   row_number() over (partition by a.place order by n.created_at, n.id), null, null
-from asked a cross join lateral (select * from maas.user_notes u where u.user_id = a.user_id offset 0) n
-left join lateral (
-  select id from maas.raw_logs
-  where run_id = n.run_id and user_id is not distinct from a.user_id and message_type = 'user_query'
-    and turn_no = 0 offset 0) l on true
+from asked a
+cross join lateral (select f.user_id from maas.facts f where f.user_id = a.user_id and f.kind = 'note' limit 1) u
+cross join lateral maas.maas_notes(u.user_id) n
 union all
 select a.place, 'client', r.id, null, null, null, null, null, null, null, r.client_context, null
 from asked a cross join lateral (select id, client_context from maas.pipeline_runs p where p.id = a.run_id offset 0) r
@@ -71,7 +69,7 @@ select a.place, 'corrected', null, null, null, null, null, null, null, null, nul
 from asked a where exists (select from maas.memory_corrections c where c.user_id = a.user_id)
 union all
 select a.place, 'facts', null, null, null, null, null, null, null, null, null, null
-from asked a where exists (select from maas.facts f where f.user_id = a.user_id)
+from asked a where exists (select from maas.facts f where f.user_id = a.user_id and f.kind <> 'note')
 union all
 select a.place, 'archive', r.id, null, null, null, r.state, null, null, null, null, null
 from asked a cross join lateral (

@@ -90,10 +90,6 @@ from maas.chat_messages m where m.user_id = $1 and m.role <> 'tool' order by m.c
 select (jsonb_build_object('type', 'message') || (to_jsonb(m) - 'user_id'))::text as line
 from maas.chat_messages m where m.user_id = $1 and m.role = 'tool' order by m.created_at, m.id;
 
--- name: export_notes  -- $1 user
-select (jsonb_build_object('type', 'note') || (to_jsonb(n) - 'user_id'))::text as line
-from maas.user_notes n where n.user_id = $1 order by n.created_at, n.id;
-
 -- name: export_documents  -- $1 user; those that could be read
 select (jsonb_build_object('type', 'document')
   || (to_jsonb(d) - n.names - '{chunks,status,error,embedded_by,embedding_until,updated_at}'::text[]))::text as line

@@ -1,4 +1,4 @@
--- Conversations, messages, notes.
+-- Conversations and their messages.
 
 create table maas.chat_conversations (
   id uuid primary key default gen_random_uuid(),
@@ -76,15 +76,3 @@ create index idx_chat_messages_conversation on maas.chat_messages (conversation_
 create index idx_chat_messages_run_id on maas.chat_messages (run_id);
 create index idx_chat_messages_unfolded on maas.chat_messages (conversation_id, created_at) where not is_folded;
 create index idx_chat_messages_user_id on maas.chat_messages (user_id);
-
-create table maas.user_notes (
-  id uuid primary key default gen_random_uuid(),
-  user_id uuid not null,
-  run_id uuid not null,
-  content text not null check (char_length(content) between 1 and 1000),
-  created_at timestamptz not null default clock_timestamp()
-);
-comment on table maas.user_notes is 'Notes that a user asked to keep; shown in every later draft';
-comment on column maas.user_notes.run_id is 'The run in which the user asked for it';
-create unique index idx_user_notes_key on maas.user_notes (user_id, maas.maas_note_key(content));
-create index idx_user_notes_run_id on maas.user_notes (run_id);

@@ -7,12 +7,13 @@ create table maas.facts (
   id uuid primary key default gen_random_uuid(),
   seq bigint generated always as identity,
   user_id uuid not null,
-  statement text not null check (char_length(statement) between 1 and 600),
+  statement text not null check (char_length(statement) between 1 and 1000),
   key text not null generated always as (maas.maas_note_key(statement)) stored,
   subject text not null check (char_length(subject) between 1 and 100),
   attribute text not null check (char_length(attribute) between 1 and 100),
   kind varchar(10) not null check (kind in (
-    'identity', 'relation', 'preference', 'plan', 'event', 'state', 'possession', 'question', 'profile')),
+    'identity', 'relation', 'preference', 'plan', 'event', 'state', 'possession', 'question', 'profile',
+    'note')),
   change varchar(8) not null default 'states' check (change in ('states', 'begins', 'ends', 'corrects')),
   depends_on text[] not null default '{}',
   said_by text not null check (char_length(said_by) between 1 and 200),
@@ -20,7 +21,8 @@ create table maas.facts (
   known_at timestamptz not null,
   true_from date,
   true_until date,
-  raw_log_ids uuid[] not null check (raw_log_ids <> '{}' or kind = 'profile'),
+  raw_log_ids uuid[] not null check (raw_log_ids <> '{}' or kind in ('profile', 'note')),
+  run_id uuid check (run_id is null or kind = 'note'),
   origin varchar(6) not null check (origin in ('rule', 'model', 'person', 'asked')),
   model text,
   origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
@@ -33,7 +35,8 @@ comment on column maas.facts.subject is 'The person or thing that it is about: u
 comment on column maas.facts.attribute is
   'What has one value at a time, such as residence, or likes:jazz: a later statement replaces an earlier one';
 comment on column maas.facts.kind is
-  'profile: a value of its attribute that a person has set, such as profile:position or working:focus_time';
+  'profile: a value of its attribute that a person has set, such as profile:position or working:focus_time; '
+  'note: what a user asked to keep, shown in every later draft';
 comment on column maas.facts.change is
   'states: it holds; begins: it holds now, and something else did before; ends: what held before has ended; '
   'corrects: what was said before was never true';
@@ -46,11 +49,14 @@ comment on column maas.facts.true_from is 'Since when it is true; null: since it
 comment on column maas.facts.true_until is 'Its last day; null: until something replaces it';
 comment on column maas.facts.raw_log_ids is
   'The messages that say it; retention may have deleted their words. None: it was entered on a page';
+comment on column maas.facts.run_id is 'The run in which a user asked for a note; its message comes later';
 comment on column maas.facts.origin is
   'Who found it: a rule, a model, a person who entered it, or an assistant that asked for it (asked)';
 comment on column maas.facts.origins is 'Those of its messages, if not what the user said';
 create index idx_facts_attribute on maas.facts (user_id, attribute);
 create index idx_facts_user on maas.facts (user_id, said_at desc);
+create index idx_facts_run_id on maas.facts (run_id) where run_id is not null;
+create unique index idx_facts_note on maas.facts (user_id, key) where kind = 'note' and change = 'states';
 
 create table maas.fact_decisions (
   id uuid primary key default gen_random_uuid(),

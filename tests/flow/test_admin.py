@@ -228,7 +228,7 @@ def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
     stack.wait_archived(run_id)
     counted = [
         f"select count(*) as n from {table} where user_id = %s"
-        for table in ("raw_logs", "lsm_storage", "chat_messages", "token_usage", "user_notes")
+        for table in ("raw_logs", "lsm_storage", "chat_messages", "token_usage", "facts")
     ]
     before = [stack.rows(count, user)[0]["n"] for count in counted]
     tokens = stack.rows("select tokens from token_usage where user_id = %s", user)

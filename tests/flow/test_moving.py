@@ -14,7 +14,7 @@ from tests.flow.test_users import export, of, post
 from tests.pictures import MAKER, encode, exif, picture
 from tests.stack import Stack, maas
 
-RESTORED = ("log", "record", "conversation", "message", "note", "attachment")
+RESTORED = ("log", "record", "fact", "conversation", "message", "attachment")
 
 
 def live(stack: Stack, user: UUID) -> UUID:
@@ -51,7 +51,7 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
     conversation = live(stack, user)
     before, dialogue = export(stack, user), shown(stack, conversation)
     counts = {kind: len(of(before, kind)) for kind in (*RESTORED, "action", "run")}
-    assert counts == counts | {"conversation": 1, "message": 4, "note": 1, "attachment": 2, "action": 1, "run": 2}
+    assert counts == counts | {"conversation": 1, "message": 4, "fact": 1, "attachment": 2, "action": 1, "run": 2}
     assert [count for _, _, count in dialogue] == [1, 1, 0, 0]
     assert {line["kind"]: base64.b64decode(line["content"]) for line in of(before, "attachment")} == {
         "upload": picture("JPEG"),
@@ -107,13 +107,10 @@ def test_the_command_moves_them_too(stack: Stack, user: UUID, tmp_path: Path) ->
     live(stack, user)
     path = tmp_path / "user.ndjson"
     printed = maas(stack, "export", str(user), "--out", str(path)).stderr
-    assert (
-        "4 logs" in printed
-        and "1 conversations, 4 messages, 1 notes, 2 attachments, 1 actions, 2 runs exported" in printed
-    )
+    assert "4 logs" in printed and "1 conversations, 4 messages, 2 attachments, 1 actions, 2 runs exported" in printed
     before = path.read_text().splitlines()
     maas(stack, "erase", str(user), "--yes")
-    assert "8 conversations, messages, notes and images" in maas(stack, "import", str(path)).stdout
+    assert "8 conversations, messages, facts and images" in maas(stack, "import", str(path)).stdout
     again = maas(stack, "export", str(user)).stdout.splitlines()
     kept = [line for line in before[1:] if json.loads(line)["type"] in RESTORED]
     assert again[1:] == kept
@@ -187,7 +184,7 @@ def test_a_note_that_is_there_is_not_doubled(stack: Stack, user: UUID) -> None:
     header = {"maas": "export", "version": 1, "user_id": str(uuid4())}
     note = line("note", run_id=str(uuid4()), content="my boat is called Zephyr")
     assert post(stack, user, header, note).json()["others"] == 0
-    assert len(of(export(stack, user), "note")) == 1
+    assert [one["statement"] for one in of(export(stack, user), "fact")] == [note["content"]]
 
 
 def test_the_largest_image_comes_back(stack: Stack, user: UUID, tmp_path: Path) -> None:

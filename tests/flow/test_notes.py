@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.engine.drafts import Draft, Payload
+from tests.notes import ADD_NOTE
 from tests.stack import Stack
 
 ORDER = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"]
@@ -28,7 +29,7 @@ def tell(stack: Stack, user: UUID, query: str) -> str:
 
 
 def notes(stack: Stack, user: UUID) -> list[str]:
-    rows = stack.rows("select content from user_notes where user_id = %s order by created_at", user)
+    rows = stack.rows("select content from maas_notes(%s)", user)
     return [row["content"] for row in rows]
 
 
@@ -73,11 +74,8 @@ def test_what_cannot_be_noted_says_why(stack: Stack, user: UUID, query: str, wor
 
 
 def test_there_is_an_end_to_notes(stack: Stack, user: UUID) -> None:
-    stack.rows(
-        "insert into user_notes (user_id, run_id, content) select %s, gen_random_uuid(), 'note ' || n "
-        "from generate_series(1, 200) n",
-        user,
-    )
+    for number in range(200):
+        stack.rows(ADD_NOTE, user, f"note {number}", uuid4())
     assert "too many notes" in tell(stack, user, "remember: one more")
     assert len(notes(stack, user)) == 200
 
@@ -96,4 +94,13 @@ def test_a_note_goes_with_its_turn_and_with_its_user(stack: Stack, user: UUID) -
     log = stack.rows("select id from raw_logs where user_id = %s and content = 'remember: the first'", user)[0]["id"]
     assert stack.client.delete(f"/v1/memories/{log}").status_code == 200
     assert notes(stack, user) == ["the second"]
-    assert stack.client.delete(f"/v1/users/{user}").json()["erased"]["user_notes"] == 1
+    assert stack.client.delete(f"/v1/users/{user}").json()["erased"]["facts"] == 1
+
+
+def test_a_note_is_forgotten_as_a_fact_with_its_message(stack: Stack, user: UUID) -> None:
+    tell(stack, user, "remember: the harbour is cold")
+    (fact,) = stack.client.get(f"/v1/users/{user}/facts").json()["results"]
+    assert (fact["fact"], fact["kind"], fact["state"]) == ("the harbour is cold", "note", "true")
+    assert stack.client.delete(f"/v1/memories/{fact['id']}").json()["logs"] == 2
+    assert notes(stack, user) == []
+    assert stack.rows("select from raw_logs where user_id = %s", user) == []

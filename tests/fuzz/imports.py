@@ -21,6 +21,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from tests.fuzz.residents import Resident
+from tests.notes import ADD_NOTE
 from tests.pictures import picture
 from tests.programs import Process
 from tests.stack import Stack
@@ -34,7 +35,6 @@ TABLES = (
     "lsm_storage",
     "chat_conversations",
     "chat_messages",
-    "user_notes",
     "attachments",
     "knowledge_documents",
 )
@@ -132,7 +132,7 @@ def _furnish(stack: Stack, owner: Resident) -> None:
     passages = [{"heading": "", "page": None, "position": 0, "text": words}]
     add = "select maas_add_document(%s, %s, %s)"
     stack.rows(add, user, json.dumps(document | {"status": "processed"}), json.dumps(passages))
-    stack.rows("insert into user_notes (user_id, run_id, content) values (%s, %s, %s)", user, run, words)
+    stack.rows(ADD_NOTE, user, words, run)
     stack.rows("select maas_store_attachment(%s, %s, 'image/png', 1, 1, %s)", user, run, owner.secret.encode())
     stack.rows(
         """with parent as (
@@ -233,7 +233,7 @@ def _file(draw: random.Random, theirs: Ids, mine: Ids) -> tuple[str, list[dict[s
         for role in ("user", "assistant")
     ]
     image = line("attachment", "attachments", run_id=named("run"), kind="generated", content=_IMAGE)
-    note = line("note", "user_notes", run_id=named("run"), content=f"{PLANTED} {draw.random()}")
+    note = line("note", "facts", run_id=named("run"), content=f"{PLANTED} {draw.random()}")
     document = line(
         "document",
         "knowledge_documents",
@@ -349,7 +349,7 @@ def _forget(client: httpx2.Client, connection: Connection, who: Resident) -> Ite
         for part in ("/history", "/sources"):
             yield client.get(f"/v1/memories/{row['id']}{part}", headers=who.headers).text
         yield client.delete(f"/v1/memories/{row['id']}", headers=who.headers).text
-    for table in ("chat_conversations", "user_notes", "attachments", "knowledge_documents"):
+    for table in ("chat_conversations", "facts", "attachments", "knowledge_documents"):
         connection.execute(f"delete from {table} where user_id = %s and created_at = %s".encode(), (who.user_id, AT))
 
 

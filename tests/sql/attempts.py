@@ -70,7 +70,7 @@ OWN_STATES = {
 }
 WRITTEN = {name: OWN_STATES[name] for name in ("status", "final_answer", "archive_status", "created_at")}
 SENT = ("draft_context", "final_context_payload", "analysis_result")
-MEMORY = ("raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments", "user_notes")
+MEMORY = ("raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments")
 ATTEMPTS = (
     Attempt("see requests and answers", see("pipeline_runs", columns="user_id, user_query, status, final_answer")),
     Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in SENT)),

@@ -12,6 +12,7 @@ from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 
 from maas.named_queries import query_texts
+from tests.notes import ADD_NOTE
 from tests.sql.engine import Engine, failed, run_of
 from tests.sql.test_forget import exchange, forget, merge, valid
 
@@ -59,7 +60,7 @@ def ask(connection: Connection, user: UUID, query: str, conversation: UUID | Non
 
 
 def rows_of(connection: Connection, user: UUID) -> dict[str, list[DictRow]]:
-    tables = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "user_notes", "attachments")
+    tables = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments")
     return {
         name: connection.execute(f"select * from {name} where user_id = %s order by id".encode(), (user,)).fetchall()
         for name in tables
@@ -208,7 +209,7 @@ def test_reads_tell_of_rows_of_their_user_only(connection: Connection, engine: E
     log = write(connection, "raw_logs", user_id=stranger, run_id=uuid4(), record_id=record)
     child = write(connection, "lsm_storage", user_id=stranger, superseded_by=day, superseded_at="2026-01-06")
     write(connection, "chat_conversations", id=conversation, user_id=stranger)
-    write(connection, "user_notes", user_id=stranger, run_id=run["run_id"], content="a note")
+    connection.execute(ADD_NOTE, (stranger, "a note", run["run_id"]))
     write(
         connection,
         "chat_messages",

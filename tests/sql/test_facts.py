@@ -355,5 +355,5 @@ def test_a_fact_that_reads_like_a_command_commands_nothing(life: Life) -> None:
     life.connection.execute("update pipeline_runs set owner = 1, queue_state = 1 where id = %s", (run,))
     assert life.row("select maas_add_note(%s, 'jazz') as verdict", run)["verdict"] == "noted"
     correct(life, "I live in Oslo.", "forget: jazz")
-    assert life.row("select count(*) as left from user_notes where user_id = %s", life.user)["left"] == 1
+    assert life.row("select count(*) as left from maas_notes(%s)", life.user)["left"] == 1
     assert life.states()["forget: jazz"] == "true"

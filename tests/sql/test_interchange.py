@@ -21,6 +21,7 @@ from maas.memory.transfer.import_ import import_file
 from maas.memory.transfer.interchange import OURS, ExportFormat, convert, unwrap
 from shared.db import Database, open_database
 from shared.errors import MaasError
+from tests.notes import ADD_NOTE
 from tests.pictures import picture
 
 Connection = psycopg.Connection[DictRow]
@@ -56,7 +57,7 @@ async def user(db: Database, connection: Connection) -> UUID:
                from raw_logs where user_id = %s and message_type = 'user_query'""",
             (statement, until, user),
         )
-    connection.execute("insert into user_notes (user_id, run_id, content) values (%s, %s, 'No sugar')", (user, run))
+    connection.execute(ADD_NOTE, (user, "No sugar", run))
     connection.execute("select maas_store_attachment(%s, null, 'image/png', 40, 20, %s)", (user, picture("PNG")))
     return user
 
@@ -152,11 +153,11 @@ async def test_a_damaged_file_is_refused(db: Database, user: UUID, form: ExportF
     if change == "cut":
         content = content[: content.index(b"attachment")]
     elif change == "line":
-        content = content.replace(b'\\"type\\": \\"note\\"', b'\\"type\\": \\"vote\\"', 1)
+        content = content.replace(b'\\"type\\": \\"fact\\"', b'\\"type\\": \\"vote\\"', 1)
     elif change == "text":
         content = re.sub(rb'(?m)^(\{"x-maas":|")(".*log.*"|.*log.*")', rb"\g<1>7", content, count=1)
     else:
-        content = content.replace(b'\\"type\\": \\"note\\"', b'\\"type\\": ' + b"[" * 2000, 1)
+        content = content.replace(b'\\"type\\": \\"fact\\"', b'\\"type\\": ' + b"[" * 2000, 1)
     other = uuid4()
     with pytest.raises(MaasError) as caught:
         await import_file(db, other, BytesIO(content), "file", "test")

@@ -19,7 +19,7 @@ def verdict(connection: Connection, function: str, run: UUID, words: str) -> str
 
 
 def notes(connection: Connection, user: UUID) -> list[str]:
-    rows = connection.execute("select content from user_notes where user_id = %s", (user,)).fetchall()
+    rows = connection.execute("select content from maas_notes(%s)", (user,)).fetchall()
     return [row["content"] for row in rows]
 
 
@@ -49,4 +49,33 @@ def test_an_erased_run_writes_nothing(connection: Connection) -> None:
     connection.execute("select maas_erase(%s)", (user,))
     verdict(connection, "add", run, "tea")
     verdict(connection, "drop", run, "tea")
-    assert connection.execute("select from user_notes").rowcount == 0
+    assert connection.execute("select from facts").rowcount == 0
+
+
+def test_a_note_is_a_fact_that_a_person_decides_about(connection: Connection) -> None:
+    user = uuid4()
+    first, second = (insert(connection, user) for _ in range(2))
+    assert verdict(connection, "add", first, "tea") == "noted"
+    row = connection.execute("select id, kind, state from maas_facts(%s)", (user,)).fetchone()
+    assert row is not None and (row["kind"], row["state"]) == ("note", "true")
+    assert connection.execute("select from maas_find_facts(%s, 'tea')", (user,)).rowcount == 0
+    connection.execute("select maas_decide_fact(%s, %s, 'unused')", (user, row["id"]))
+    assert notes(connection, user) == []
+    assert verdict(connection, "drop", second, "tea") == "unknown"
+    assert verdict(connection, "add", second, "tea") == "noted"
+    assert notes(connection, user) == ["tea"]
+
+
+def test_a_corrected_note_says_what_is_right(connection: Connection) -> None:
+    user = uuid4()
+    first, second, third = (insert(connection, user) for _ in range(3))
+    verdict(connection, "add", first, "tea at four")
+    row = connection.execute("select id from maas_facts(%s)", (user,)).fetchone()
+    assert row is not None
+    connection.execute("select from maas_correct_fact(%s, %s, 'tea at five')", (user, row["id"]))
+    assert notes(connection, user) == ["tea at five"]
+    assert verdict(connection, "drop", second, "tea at four") == "unknown"
+    assert verdict(connection, "add", second, "tea at four") == "noted"
+    assert notes(connection, user) == ["tea at five", "tea at four"]
+    assert verdict(connection, "drop", third, "tea at five") == "forgotten"
+    assert notes(connection, user) == ["tea at four"]

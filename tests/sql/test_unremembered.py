@@ -144,7 +144,7 @@ def test_a_failed_one_leaves_no_record_and_may_be_retried(
 def test_a_note_is_not_taken_in_it(connection: Connection, engine: Engine) -> None:
     run_id = say(connection, uuid4(), "remember: I sail", is_remembered=False)
     assert connection.execute("select maas_add_note(%s, 'I sail')", (run_id,)).fetchone() == {"maas_add_note": "off"}
-    assert connection.execute("select from user_notes").rowcount == 0
+    assert connection.execute("select from facts").rowcount == 0
 
 
 def test_nobody_brings_it_back_by_the_way_of_an_action(connection: Connection, engine: Engine) -> None:

@@ -58,9 +58,10 @@ const BUILT: Record<string, string[]> = {
   "error.": [...new Set(CODES), "internal"],
   "failed.": [...MODEL_CODES, "engine_died", "bad_data", "in_doubt", "not_allowed", "unknown_tool", "failed"],
   "facts.decide.": ["pinned", "ended", "wrong", "unused", "free"],
-  "facts.kind.": ["identity", "relation", "preference", "plan", "event", "state", "possession", "question"].concat(
+  "facts.kind.": ["identity", "relation", "preference", "plan", "event", "state", "possession", "question"].concat([
     "profile",
-  ),
+    "note",
+  ]),
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
   "facts.week.": ["added", "replaced", "ended", "corrected"],
   "logs.": ["timeline", "byLayer"],

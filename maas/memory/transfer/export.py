@@ -28,7 +28,6 @@ PARTS = (
     "fact_names",
     "conversations",
     "messages",
-    "notes",
     "documents",
     "passages",
     "attachments",

@@ -20,6 +20,7 @@ from pydantic import (
 
 from maas.memory.dates import to_utc
 from maas.memory.facts import Kind, Verdict
+from maas.memory.notes import MAX_NOTE_CHARS
 from shared.images import SanitizedImage, sanitize_image
 
 PLUGIN_TYPE = "plugin"  # of the rows of all plugins
@@ -153,7 +154,7 @@ class FactRow(ExportRow):
 
     table = "facts"
 
-    statement: Annotated[str, Field(min_length=1, max_length=600)]
+    statement: Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARS)]
     subject: FactName
     attribute: FactName
     kind: Kind
@@ -165,6 +166,7 @@ class FactRow(ExportRow):
     true_from: Day | None
     true_until: Day | None
     raw_log_ids: list[UUID]
+    run_id: UUID | None = None
     origin: Literal["rule", "model", "person", "asked"]
     model: Name | None
     origins: list[OriginRow] = Field([], max_length=1000)
@@ -228,12 +230,31 @@ class MessageRow(ExportRow):
 
 
 class NoteRow(ExportRow):
-    """A note."""
+    """A note in an export from before notes were facts."""
 
-    table = "user_notes"
+    table = "facts"
+    converted = frozenset({"content"})
 
     run_id: UUID
-    content: str
+    content: Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARS)]
+
+    def row(self) -> dict[str, Any]:
+        """Return the columns of facts."""
+        said_at = self.created_at.isoformat()
+        return super().row() | {
+            "statement": self.content,
+            "subject": "user",
+            "attribute": f"note:{self.run_id}",
+            "kind": "note",
+            "change": "states",
+            "depends_on": [],
+            "said_by": "user",
+            "said_at": said_at,
+            "known_at": said_at,
+            "raw_log_ids": [],
+            "origin": "person",
+            "origins": [],
+        }
 
 
 class DocumentRow(ExportRow):

@@ -42,7 +42,7 @@ class ImportedBatch:
 class ImportResult:
     """What the import of a file did.
 
-    `added` and `known` count messages, `records` summaries, and `others` the conversations, their messages, notes and
+    `added` and `known` count messages, `records` summaries, and `others` the facts, conversations, their messages and
     images of an export. `run_ids` are the runs that will archive messages without a summary. `left_out` says what was
     not imported, and how many of each.
     """

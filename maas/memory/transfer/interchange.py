@@ -1,7 +1,7 @@
 """Exports that other products read: AIMEM bundles (draft-vu-aimem-bundle-00) and records of memorywire.
 
-Both are made from our own export: messages, notes and facts that are true now stand in their form, and beside them
-every line of ours as it is. So an import of either restores what an import of ours would.
+Both are made from our own export: messages and facts that are true now, notes among them, stand in their form, and
+beside them every line of ours as it is. So an import of either restores what an import of ours would.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A message, a note or a fact. `kind` is that of the fact, else `message` or `note`; `by` said it."""
+    """A message or a fact. `kind` is that of the fact, else `message`; `by` said it."""
 
     id: str
     content: str
@@ -52,8 +52,6 @@ class Memory:
         match line.get("type"):
             case "log" if line["is_remembered"]:
                 return cls(line["id"], line["content"], "message", _time(line["at"]), line["speaker"] or line["role"])
-            case "note":
-                return cls(line["id"], line["content"], "note", _time(line["created_at"]), None)
             case "fact" if line["true_until"] is None and line["change"] != "ends":
                 return cls(line["id"], line["statement"], line["kind"], _time(line["said_at"]), line["said_by"])
             case _:

@@ -739,7 +739,7 @@ export interface components {
       fact: string;
       about: string;
       /** @enum {string} */
-      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question" | "profile";
+      kind: "identity" | "relation" | "preference" | "plan" | "event" | "state" | "possession" | "question" | "profile" | "note";
       /** @enum {string} */
       state: "true" | "uncertain" | "replaced" | "ended" | "corrected" | "wrong" | "unused";
       since: string | null;

@@ -30,6 +30,7 @@ const KINDS = [
   "state",
   "possession",
   "question",
+  "note",
 ] as const satisfies Fact["kind"][];
 
 export function Facts() {

@@ -413,6 +413,7 @@ export const en = {
   "facts.kind.possession": "possession",
   "facts.kind.question": "open question",
   "facts.kind.profile": "profile",
+  "facts.kind.note": "note",
   "facts.state.uncertain": "uncertain",
   "facts.state.replaced": "replaced by a newer one",
   "facts.state.ended": "no longer true",

@@ -412,6 +412,7 @@ export const ru: Record<Key, string> = {
   "facts.kind.possession": "имущество",
   "facts.kind.question": "открытый вопрос",
   "facts.kind.profile": "из профиля",
+  "facts.kind.note": "заметка",
   "facts.state.uncertain": "под сомнением",
   "facts.state.replaced": "сменилось новым",
   "facts.state.ended": "уже неверно",
