@@ -1,11 +1,12 @@
 """/mem0: what the SDKs of mem0 send (Python 2.2, JavaScript 3.3), recorded and written down, and what they read of it.
 
-The SDKs themselves are not here: the Python one brings a vector database along.
+The SDKs themselves are driven in tests/frameworks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -216,6 +217,10 @@ def test_categories_are_the_tags_of_summaries(stack: Stack, sdk: SDK, name: str)
     ):
         assert len(sdk.texts(whose, filters)) == is_found, filters
         assert len(sdk.search("greyhound", filters={"AND": [whose, filters]})) == is_found, filters
+    for categories, is_found in (([tag, "music"], True), (["music"], False), ([], True)):
+        chosen = {"filters": whose, "categories": categories}
+        assert len(sdk.search("greyhound", **chosen)) == is_found, categories
+        assert sdk.read("POST", "/v3/memories/", json=chosen)["count"] == is_found, categories
 
 
 @pytest.mark.parametrize(
@@ -397,6 +402,10 @@ def test_nobody_reaches_what_is_of_others(stack: Stack, root: SDK, name: str) ->
         assert not [reply for reply in attempts if "Comet" in reply.text]
         assert [one["name"] for one in sdk.read("GET", "/v1/entities/")["results"]] == [own_name]
         assert "I like tea." in sdk.texts({"user_id": own_name})
+    for sdk, (method, body) in product(
+        (bound, prefixed, root), {"GET": None, "PUT": {"text": "x"}, "DELETE": None}.items()
+    ):
+        assert refusal(sdk.send(method, "/v1/memories/nothing/", json=body))[0] == 400  # with every kind of key
     assert bound.get_all({})["results"][0]["user_id"] == own_name  # a bound key need not name its user
     assert root.texts({"user_id": name}) == ["My secret is Comet."]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 from pydantic import Field
 from starlette.requests import Request
@@ -58,14 +59,24 @@ def _translate(request: Request, response: JSONResponse) -> JSONResponse:
         return response
     error: dict[str, Any] = json.loads(bytes(response.body))["error"]
     has_route = "route" in request.scope
-    detail = error["message"]
-    if response.status_code == 404 and not has_route:
+    detail, code, status = error["message"], error["code"], response.status_code
+    if status == 404 and not has_route:
         detail = _unsupported(request.url.path)
-    elif response.status_code == 405:
+    elif status == 404 and _is_malformed(request.path_params.get("id")):
+        code, status = "bad_parameter", 400
+    elif status == 405:
         detail += f"; {OTHER_VERSION_HINT}"
-    status = 400 if response.status_code == 422 else response.status_code
+    status = 400 if status == 422 else status
     headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
-    return JSONResponse(Mem0Error(detail=detail, code=error["code"]).model_dump(), status, headers=headers)
+    return JSONResponse(Mem0Error(detail=detail, code=code).model_dump(), status, headers=headers)
+
+
+def _is_malformed(memory_id: str | None) -> bool:
+    """Whether the id in the path is no UUID, which mem0 answers with 400."""
+    try:
+        return memory_id is not None and not UUID(memory_id)
+    except ValueError:
+        return True
 
 
 def _unsupported(path: str) -> str:

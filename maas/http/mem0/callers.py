@@ -12,7 +12,6 @@ from starlette.requests import Request
 from maas import queries
 from maas.http.authorize import note_user, principal_of, serves
 from maas.http.mem0.schemas import Mem0Memory
-from maas.http.request_input import read_id
 from maas.http.state import app_state
 from maas.http.users import find_user_by_name, resolve_user
 from maas.memory.client_memories import ENTITIES, ClientMemory, ClientMemoryText, read_client_memories
@@ -73,14 +72,6 @@ def ids_of_filters(filters: Mapping[str, Any] | None) -> dict[str, str]:
             known = ", ".join(("user_id", *ENTITIES))
             raise MaasError("bad_parameter", f"filters: what is added can have {known}, each a text; not {name[:40]!r}")
     return ids
-
-
-def read_memory_id(request: Request) -> UUID:
-    """Return the id in the path. Raises MaasError('bad_parameter') when it is not a UUID, as mem0 has it."""
-    try:
-        return read_id(request, "memory")
-    except MaasError as error:
-        raise MaasError("bad_parameter", error.message) from error
 
 
 async def read_own(request: Request, memory_id: UUID) -> tuple[Owner, ClientMemoryText]:

@@ -18,7 +18,6 @@ from maas.http.mem0.callers import (
     find_owner,
     get_or_create_owner,
     ids_of_filters,
-    read_memory_id,
     read_own,
     read_own_messages,
     to_memory,
@@ -39,7 +38,7 @@ from maas.http.mem0.schemas import (
     Mem0Version,
 )
 from maas.http.openai.request import ignored_header
-from maas.http.request_input import read_json, read_parameter, to_storable_text, validate
+from maas.http.request_input import read_id, read_json, read_parameter, to_storable_text, validate
 from maas.http.schemas import MessageText, Schema, json_response
 from maas.http.state import AppState, app_state
 from maas.memory.client_memories import (
@@ -110,7 +109,7 @@ async def post_mem0_search(request: Request) -> Response:
     """Search for mem0's SDKs, best match first, among the 200 best hits those that fit the filters."""
     body = validate(Mem0Search, await read_json(request))
     state = app_state(request)
-    filters = parse_filters(body.filters, time_reader(state.settings.engine.zone))
+    filters = parse_filters(_chosen(body), time_reader(state.settings.engine.zone))
     owner = await find_owner(request, agree_on_user(body.user_id, filters.user))
     results: list[Mem0Memory] = []
     if owner is not None:
@@ -119,6 +118,13 @@ async def post_mem0_search(request: Request) -> Response:
     least, limit = body.threshold, body.top_k or DEFAULT_TOP_K
     results = [one for one in results if least is None or (one.score or 0.0) >= least][:limit]
     return respond(Mem0Results(results=results), body.ignored(_not_latest(body)))
+
+
+def _chosen(body: Mem0Search | Mem0List) -> dict[str, Any] | None:
+    """Return the filters of a request, with its categories as one of them."""
+    if not body.categories:
+        return body.filters
+    return {"AND": [body.filters or {}, {"categories": {"in": body.categories}}]}
 
 
 async def _find(state: AppState, owner: Owner, body: Mem0Search, filters: Filters) -> list[Mem0Memory]:
@@ -145,7 +151,7 @@ async def post_mem0_list(request: Request) -> Response:
     body = validate(Mem0List, await read_json(request))
     state = app_state(request)
     read_time = time_reader(state.settings.engine.zone)
-    filters = parse_filters(body.filters, read_time)
+    filters = parse_filters(_chosen(body), read_time)
     span = {name: at for name, at in (("gte", body.start_date), ("lte", body.end_date)) if at is not None}
     within = parse_filters({"created_at": span} if span else None, read_time)
     owner = await find_owner(request, agree_on_user(body.user_id, filters.user))
@@ -164,7 +170,7 @@ async def post_mem0_list(request: Request) -> Response:
 
 async def get_mem0_memory(request: Request) -> Response:
     """Return one memory for mem0's SDKs."""
-    owner, known = await read_own(request, read_memory_id(request))
+    owner, known = await read_own(request, read_id(request, "memory"))
     return json_response(to_memory(owner, known))
 
 
@@ -173,7 +179,7 @@ async def put_mem0_memory(request: Request) -> Response:
 
     The memory keeps its id, and its history has what it said before.
     """
-    memory_id = read_memory_id(request)
+    memory_id = read_id(request, "memory")
     body = validate(Mem0Update, await read_json(request))
     check_update(body)
     ((owner, known),) = await read_own_messages(request, [memory_id])
@@ -185,7 +191,7 @@ async def put_mem0_memory(request: Request) -> Response:
 
 async def delete_mem0_memory(request: Request) -> Response:
     """Delete a memory for mem0's SDKs, with all its versions, its summaries, and the answers that repeat it."""
-    owner, known = await read_own(request, read_memory_id(request))
+    owner, known = await read_own(request, read_id(request, "memory"))
     await forget(request, owner, [known.memory.id])
     return json_response(Mem0Done(message="Memory deleted successfully!"))
 
@@ -213,7 +219,7 @@ async def delete_mem0_memories(request: Request) -> Response:
 
 async def get_mem0_history(request: Request) -> Response:
     """List what a memory said for mem0's SDKs, the oldest version first."""
-    owner, known = await read_own(request, read_memory_id(request))
+    owner, known = await read_own(request, read_id(request, "memory"))
     memory_id = known.memory.id
     versions = await read_versions(app_state(request).reads, owner.user_id, memory_id)
     texts = [None, *(one.text for one in versions)]

@@ -15,6 +15,7 @@ from shared.text import clean
 MAX_TOP_K = 100
 MAX_PAGE_SIZE = 500
 MAX_BATCH = 1000
+MAX_CATEGORIES = 100
 MAX_IGNORED_NAMES = 100
 MAX_NAME_CHARS = 64
 
@@ -22,6 +23,7 @@ MAX_NAME_CHARS = 64
 Seconds = Annotated[float, Field(ge=-62_104_060_800, lt=253_370_764_800), NUMBER]  # the years 2 to 9998
 TopK = Annotated[int, Field(ge=1, le=MAX_TOP_K), NUMBER]
 IsoTime = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+Categories = Annotated[list[str], Field(max_length=MAX_CATEGORIES)]
 Flag = Annotated[bool, Strict()]
 
 
@@ -64,6 +66,7 @@ class Mem0Search(Mem0Request):
     filters: dict[str, Any] | None = Field(
         None, description="AND, OR, NOT over ids, times, metadata, categories and words."
     )
+    categories: Categories | None = Field(None, description="Only memories of one of these categories.")
     top_k: TopK | None = Field(None, description="By default 10.")
     threshold: Annotated[float, NUMBER] | None = Field(None, description="Only memories with at least this score.")
     latest_only: Flag | None = Field(None, description="A memory always reads as its latest version.")
@@ -75,6 +78,7 @@ class Mem0List(Mem0Request):
     filters: dict[str, Any] | None = Field(
         None, description="AND, OR, NOT over ids, times, metadata, categories and words."
     )
+    categories: Categories | None = Field(None, description="Only memories of one of these categories.")
     start_date: IsoTime | None = Field(None, description="Only memories of this time or later, in ISO 8601.")
     end_date: IsoTime | None = Field(None, description="Only memories of this time or earlier, in ISO 8601.")
     latest_only: Flag | None = Field(None, description="A memory always reads as its latest version.")
