@@ -19,14 +19,17 @@ ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv-frameworks"
 AI_SDK = "ai_sdk"
 OPENAI_NODE = "openai_node"
-IN_NODE = (AI_SDK, OPENAI_NODE)
+MEM0_NODE = "mem0_node"
+IN_NODE = (AI_SDK, OPENAI_NODE, MEM0_NODE)
 A2A = "a2a"
 LITELLM = "litellm"
+MEM0 = "mem0"
 START_S = 60  # the first import compiles some hundred files
 CASE_S = 30
 OFFLINE = {
     "LANGSMITH_TRACING": "false",
     "LITELLM_LOCAL_MODEL_COST_MAP": "true",  # otherwise it is downloaded at the import
+    "MEM0_TELEMETRY": "false",
     "NO_PROXY": "127.0.0.1",
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
 }
@@ -61,7 +64,7 @@ class Framework:
                 cwd=ROOT,
                 env={key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
                 | OFFLINE
-                | {"LLM_USER_PATH": str(log.parent)},
+                | {"LLM_USER_PATH": str(log.parent), "MEM0_DIR": str(log.parent / "mem0")},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
