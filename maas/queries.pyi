@@ -1352,6 +1352,24 @@ create_key: Value[
 
 revoke_key: Value[str, Never, pg.text, pg.text]
 
+create_own_key: Value[str, Never, pg.uuid, pg.text, pg.text, pg.bytea, pg.array[pg.text], pg.int4, pg.text]
+
+class ListOwnKeysRow(TypedDict):
+    id: str
+    name: str
+    scopes: list[str]
+    state: str | Any
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+list_own_keys: Query[ListOwnKeysRow, pg.uuid]
+
+class RevokeOwnKeyRow(TypedDict):
+    case: str | Any
+
+revoke_own_key: Value[str, RevokeOwnKeyRow, pg.uuid, pg.text, pg.text]
+
 touch_key: Value[None, Never, pg.text]
 
 class FindKeyRow(TypedDict):
@@ -1382,6 +1400,20 @@ class ListKeysRow(TypedDict):
     state: str | Any
 
 list_keys: Query[ListKeysRow]
+
+class AdminKeysRow(TypedDict):
+    id: str
+    name: str
+    scopes: list[str]
+    user_id: UUID | None
+    prefix: str | None
+    per_minute: int | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    state: str | Any
+
+admin_keys: Query[AdminKeysRow, pg.timestamptz, pg.text, pg.int8]
 
 class RolesRow(TypedDict):
     user_id: UUID

@@ -24,6 +24,8 @@ TELEGRAM = "telegram"  # the provider whose names are ids of private chats
 LOCAL_USER = UUID("00000000-0000-4000-8000-000000000001")  # the user of commands that name none
 MAX_USER_NAME_CHARS = 200
 SCOPES = ("ask", "read", "metrics", "admin")
+OWN_SCOPES = ("ask", "read")  # of keys that people make for themselves
+MAX_OWN_KEYS = 20  # active ones of a user; maas_create_own_key counts them
 MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS = 100, 200
 MAX_DAYS = 36_500
 _KEY = re.compile(r"maas_([0-9a-f]{12})_([0-9a-f]{64})", re.ASCII)
@@ -117,6 +119,28 @@ async def revoke_key(db: Database, key_id: str, actor: str) -> bool:
     if verdict == "not_found":
         raise MaasError("not_found", f"there is no key {key_id!r}; `maas keys list` shows their ids")
     return bool(verdict == "revoked")
+
+
+async def create_own_key(db: Database, new: NewKey, actor: str) -> str:
+    """Store a key that acts for one user only, who may have MAX_OWN_KEYS; returns its text, which is stored nowhere.
+
+    Raises MaasError: `bad_parameter`, `quota_exceeded`.
+    """
+    new.check()
+    key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
+    scopes = [scope for scope in OWN_SCOPES if scope in new.scopes]
+    verdict = await db.value(
+        queries.create_own_key, new.user_id, key_id, new.name, hash_secret(secret), scopes, new.days, actor
+    )
+    if verdict == "too_many":
+        raise MaasError("quota_exceeded", f"this user has {MAX_OWN_KEYS} active keys: revoke some first")
+    return f"maas_{key_id}_{secret}"
+
+
+async def revoke_own_key(db: Database, user_id: UUID, key_id: str, actor: str) -> None:
+    """Revoke a key that acts for this user only. Raises MaasError('not_found')."""
+    if await db.value(queries.revoke_own_key, user_id, key_id, actor) == "not_found":
+        raise MaasError("not_found", f"this user has no key {key_id[:12]!r}")
 
 
 async def list_keys(db: Database) -> list[queries.ListKeysRow]:

@@ -54,6 +54,7 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "PromptTrial": {"run_id": EXAMPLE_USER, "text": "You answer in one sentence."},
     "RoleChange": {"is_admin": True},
     "NewApiKey": {"name": "web shop", "scopes": ["ask", "read"], "prefix": "shop:", "per_minute": 600},
+    "NewOwnKey": {"name": "my notes", "scopes": ["ask", "read"], "days": 90},
     "NewWebhook": {"user_id": EXAMPLE_USER, "url": "https://example.com/maas", "events": ["run.completed"]},
     "NewSharedWebhook": {"url": "https://example.com/maas", "texts": True},
     "WebhookChange": {"enabled": True},

@@ -17,6 +17,7 @@ from maas.http import (
     memories,
     memory_schemas,
     operations,
+    own_keys,
     profiles,
     protected_resource,
     run_schemas,
@@ -29,6 +30,7 @@ from maas.http import (
     users,
     webhooks,
 )
+from maas.http.admin.people import CreatedKey
 from maas.http.admin_routes import ADMIN_ROUTES
 from maas.http.agent_routes import AGENT_ROUTES
 from maas.http.mem0.routes import MEM0_ROUTES
@@ -201,6 +203,10 @@ ROUTES = (
           response_types=(users.NDJSON, users.AIMEM)),
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
+    Route("GET", "/v1/users/{id}/keys", own_keys.get_own_keys, "keys", response=own_keys.OwnKeyList, errors=(404,)),
+    Route("POST", "/v1/users/{id}/keys", own_keys.post_own_key, "keys", own_keys.NewOwnKey, CreatedKey, 201,
+          errors=(400, 403, 404, 413, 415, 422)),
+    Route("DELETE", "/v1/users/{id}/keys/{key}", own_keys.delete_own_key, "keys", status=204, errors=(404,)),
     Route("DELETE", "/v1/users/{id}", users.delete_user, "erase", response=users.EraseResult, errors=(404, 409)),
     Route("POST", "/v1/webhooks", webhooks.post_webhook, "ask", webhooks.NewWebhook, webhooks.CreatedWebhook, 201,
           errors=(400, 403, 404, 413, 415, 422)),

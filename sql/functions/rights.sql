@@ -133,7 +133,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_joined_run', 'maas_request_digest',
       'maas_search_terms', 'maas_index_text', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_roles',
       'maas_set_profile', 'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents',
-      'maas_mark_document', 'maas_remove_document', 'maas_create_key', 'maas_revoke_key', 'maas_cancel_run',
+      'maas_mark_document', 'maas_remove_document', 'maas_create_key', 'maas_create_own_key', 'maas_revoke_key', 'maas_cancel_run',
       'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_import',
       'maas_remember', 'maas_correct', 'maas_decide_fact', 'maas_correct_fact', 'maas_merge_fact_names', 'maas_erase',
       'maas_forget', 'maas_forget_conversation', 'maas_memories_from', 'maas_answers_from', 'maas_set_client_metadata',

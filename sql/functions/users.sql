@@ -72,6 +72,25 @@ $$;
 comment on function maas.maas_revoke_key is
   'Returns revoked, revoked_before or not_found; servers notice within a second';
 
+create or replace function maas.maas_create_own_key(
+  p_user uuid, p_id text, p_name text, p_hash bytea, p_scopes text[], p_days int, p_actor text default null)
+returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform maas.maas_lock_memory(p_user);  -- two at once would both be the last
+  if 20 <= (select count(*) from maas.v_keys k where k.user_id = p_user and k.state = 'active') then
+    return 'too_many';
+  end if;
+  -- The audit keeps what became of those that have ended; the table would grow with each that a person makes and ends.
+  delete from maas.api_keys a where a.id in (
+    select k.id from maas.v_keys k where k.user_id = p_user and k.state <> 'active'
+    order by k.created_at desc, k.id offset 20);
+  perform maas.maas_create_key(p_id, p_name, p_hash, p_scopes, p_user, null, null, p_days, p_actor);
+  return 'created';
+end
+$$;
+comment on function maas.maas_create_own_key is
+  'Stores a key that acts for p_user only: created, or too_many (20 active keys a user, an operator''s for them included)';
+
 create or replace function maas.maas_touch_key(p_id text)
 returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
   update maas.api_keys set last_used_at = maas.maas_now()

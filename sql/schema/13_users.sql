@@ -51,6 +51,7 @@ comment on column maas.api_keys.prefix is 'The key acts only for users with a na
 comment on column maas.api_keys.per_minute is 'Requests per minute that each server process allows';
 comment on column maas.api_keys.last_used_at is 'Up to a minute late';
 create index idx_api_keys_user_id on maas.api_keys (user_id) where user_id is not null;
+create index idx_api_keys_created_at on maas.api_keys (created_at, id);
 
 create table maas.user_settings (
   user_id uuid primary key,

@@ -14,6 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.conftest import shot
 from tests.browser.test_chat import say, wait_for_answers
 from tests.people import PASSWORD, Person, new_email
+from tests.polling import poll
 from tests.stack import Stack, maas
 
 LIFETIME_S = 10  # of an access token
@@ -187,3 +188,24 @@ def test_a_server_that_comes_back_keeps_people_signed_in(stack: Stack, contexts:
     stack.start_server()
     say(page, "I am still here.")
     wait_for_answers(page, 1)
+
+
+def test_a_person_makes_a_key_that_works_until_it_is_revoked(stack: Stack, contexts: Opener) -> None:
+    page, name = open_page(stack, contexts), f"key {uuid4().hex[:8]}"
+    sign_up(page, new_email())
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/profile")
+    page.get_by_text("Create a key").first.click()
+    form = page.locator("details").filter(has_text="Create a key")
+    form.get_by_label("Name").fill(name)
+    form.get_by_role("button", name="Create a key").click()
+    key = page.get_by_role("dialog").locator("pre").inner_text()
+    page.keyboard.press("Escape")
+    headers = {"authorization": f"Bearer {key}"}
+    assert stack.client.get("/v1/runs", headers=headers).status_code == 200
+    row = page.get_by_role("listitem").filter(has_text=name)
+    row.scroll_into_view_if_needed()
+    shot(page, "own-keys")
+    row.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog", name=f"Revoke the key {name}?").get_by_role("button", name="Revoke").click()
+    expect(row).to_contain_text("revoked")
+    poll(lambda: stack.client.get("/v1/runs", headers=headers).status_code == 401, what="the key is refused")

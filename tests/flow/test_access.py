@@ -40,8 +40,9 @@ OTHERS = {
     "metrics": ("ask", "read"),
     "admin": ("ask", "read", "metrics"),
     "erase": ("ask", "read", "metrics"),
+    "keys": ("ask", "read", "metrics"),
 }
-KEY_SCOPES = {"erase": "admin"}  # which keys need where people who have signed in have more
+KEY_SCOPES = {"erase": "admin", "keys": "admin"}  # which keys need where people who have signed in have more
 USER_RATE = 300
 SIGN_IN = {f"/auth/v1/{name}" for name in ("signup", "token", "verify", "user", "logout", "settings", "health")}
 CARDS = {"/.well-known/agent-card.json", "/v1/a2a/{model}/.well-known/agent-card.json"}

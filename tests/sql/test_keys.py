@@ -145,3 +145,27 @@ def test_one_name_is_one_user_whoever_races(database: str, connection: Connectio
     assert all(found[number] == found[0] for number in range(8)) and len(found[0]) == 50
     assert len(set(found[0].values())) == 50
     assert value(connection, "select count(*) from user_identities") == 50
+
+
+def test_a_user_has_no_more_keys_whoever_races(database: str, connection: Connection) -> None:
+    """Eight connections make the last key at one moment."""
+    user, barrier = uuid4(), Barrier(8)
+    for number in range(19):
+        create(connection, f"{number:012x}", user)
+    verdicts: list[object] = []
+
+    def ask(number: int) -> None:
+        with psycopg.connect(database, autocommit=True) as mine:
+            barrier.wait(20)
+            query = "select maas_create_own_key(%s, %s, 'app', %s, '{ask}', null)"
+            row = mine.execute(query, (user, f"a{number:011x}", bytes(32))).fetchone()
+            assert row is not None
+            verdicts.append(row[0])
+
+    threads = [Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(map(str, verdicts)) == ["created"] + ["too_many"] * 7
+    assert value(connection, "select count(*) from api_keys where user_id = %s", user) == 20

@@ -152,6 +152,13 @@ export interface paths {
   "/v1/users/{id}/import": {
     post: operations["post_import"];
   };
+  "/v1/users/{id}/keys": {
+    get: operations["get_own_keys"];
+    post: operations["post_own_key"];
+  };
+  "/v1/users/{id}/keys/{key}": {
+    delete: operations["delete_own_key"];
+  };
   "/v1/users/{id}": {
     delete: operations["delete_user"];
   };
@@ -369,6 +376,10 @@ export interface components {
       status: "processing";
       poll_url: string;
       id: string;
+    };
+    CreatedKey: {
+      id: string;
+      key: string;
     };
     CreatedLink: {
       id: string;
@@ -675,6 +686,11 @@ export interface components {
       speaker?: string | null;
       external_id?: string | null;
     };
+    NewOwnKey: {
+      name: string;
+      scopes?: ("ask" | "read")[];
+      days?: number | null;
+    };
     NewPreferences: {
       preferences: {
         [key: string]: string;
@@ -740,6 +756,19 @@ export interface components {
       created_at: string;
       request_id: string | null;
       poll_url: string | null;
+    };
+    OwnKey: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** @enum {string} */
+      state: "active" | "expired" | "revoked";
+      created_at: string;
+      expires_at: string | null;
+      last_used_at: string | null;
+    };
+    OwnKeyList: {
+      results: components["schemas"]["OwnKey"][];
     };
     PassageList: {
       results: components["schemas"]["FoundPassage"][];
@@ -2119,6 +2148,51 @@ export interface operations {
         content: {
           "application/json": components["schemas"]["ImportAccepted"];
         };
+      };
+    };
+  };
+  get_own_keys: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["OwnKeyList"];
+        };
+      };
+    };
+  };
+  post_own_key: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewOwnKey"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedKey"];
+        };
+      };
+    };
+  };
+  delete_own_key: {
+    parameters: {
+      path: {
+        id: string;
+        key: string;
+      };
+    };
+    responses: {
+      204: {
       };
     };
   };

@@ -16,10 +16,18 @@ from maas import queries
 from maas.accounts import create_reset_path
 from maas.http.admin import USER_NAME, admin_of, note_read, read_names
 from maas.http.authorize import read_body
-from maas.http.request_input import CURSOR_PATTERN, read_cursor, read_id, read_limit, read_parameter, to_search_text
+from maas.http.request_input import (
+    CURSOR_PATTERN,
+    read_cursor,
+    read_id,
+    read_limit,
+    read_parameter,
+    to_search_text,
+    write_cursor,
+)
 from maas.http.schemas import NUMBER, RequestBody, Schema, json_response
 from maas.http.state import app_state
-from maas.users import MAX_DAYS, MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS, NewKey, create_key, list_keys, revoke_key
+from maas.users import MAX_DAYS, MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS, NewKey, create_key, revoke_key
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -27,6 +35,7 @@ FIRST_USER = UUID(int=0)
 UserOrder = Literal["id", "last_run", "spend", "errors"]
 MICRO_DOLLARS = 1_000_000
 MAX_PER_MINUTE = 1_000_000
+KEY_ID_CHARS = 12
 KeyScope = Literal["ask", "read", "metrics", "admin"]
 PRINTABLE_PATTERN = "^ *[!-~А-яЁё][ -~А-яЁё]*$"  # what keys are named in lists and logs
 
@@ -104,6 +113,7 @@ class ApiKey(Schema):
 
 class ApiKeyList(Schema):
     results: list[ApiKey]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
 
 
 class NewApiKey(RequestBody):
@@ -219,10 +229,12 @@ async def delete_sessions(request: Request) -> Response:
 
 
 async def get_keys(request: Request) -> Response:
-    """List all keys, the oldest first, without their secrets."""
+    """List all keys, the newest first, without their secrets."""
     admin_of(request)
-    reads = app_state(request).reads
-    rows = await list_keys(reads)
+    reads, limit = app_state(request).reads, read_limit(request)
+    before = read_cursor(request)
+    at, last = (None, None) if before is None else (before[0], before[1].hex[-KEY_ID_CHARS:])
+    rows = await reads.rows(queries.admin_keys, at, last, limit)
     names = await read_names(reads, (row["user_id"] for row in rows))
     keys = [
         ApiKey(
@@ -240,7 +252,8 @@ async def get_keys(request: Request) -> Response:
         )
         for row in rows
     ]
-    return json_response(ApiKeyList(results=keys))
+    ends = [{"created_at": row["created_at"], "id": UUID(hex=row["id"].zfill(32))} for row in rows]
+    return json_response(ApiKeyList(results=keys, next=write_cursor(ends, limit)))
 
 
 async def post_key(request: Request) -> Response:

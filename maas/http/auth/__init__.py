@@ -20,7 +20,7 @@ from maas.users import LOCAL_USER, is_secret_of, split_key
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 
-Scope = Literal["open", "ask", "read", "erase", "metrics", "admin"]
+Scope = Literal["open", "ask", "read", "erase", "keys", "metrics", "admin"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 MAX_CREDENTIAL_CHARS = 16_384

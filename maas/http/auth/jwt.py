@@ -19,7 +19,7 @@ from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticate
 from maas.settings.access import AccessSettings
 from shared.db import Database
 
-USER_SCOPES, ADMIN_SCOPES = frozenset({"ask", "read", "erase"}), frozenset({"admin"})
+USER_SCOPES, ADMIN_SCOPES = frozenset({"ask", "read", "erase", "keys"}), frozenset({"admin"})
 SUBJECT_IS_NO_USER = "the token's `sub` must be a UUID: it is the user_id whose memory this is"
 JWKS_MIN_INTERVAL_S = 10.0  # between two requests, however many tokens name unknown keys
 JWKS_TTL_S = 300.0  # a key that the provider has withdrawn is refused after this time

@@ -13,6 +13,7 @@ import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
 import { download } from "../parts/download";
 import { ErrorNotice, Skeleton } from "../parts/notice";
+import { OwnKeys } from "../parts/own_keys";
 import { Receipt } from "../parts/receipt";
 import { Time } from "../parts/time";
 import { Totals } from "../parts/totals";
@@ -261,20 +262,11 @@ function Documents({ id }: { id: string }) {
 }
 
 function Keys({ id }: { id: string }) {
-  const list = useMore("keys", "/v1/admin/keys");
-  const own = list.items.filter((key) => key.user_id === id);
   return (
-    <Part title={say("admin.keys")} list={{ ...list, items: own }} more="/admin/keys">
-      <Table columns={[say("admin.keyName"), say("admin.scopes"), say("admin.lastUsed")]}>
-        {own.map((key) => (
-          <tr key={key.id}>
-            <td>{visible(key.name)}</td>
-            <td>{key.scopes.join(", ")}</td>
-            <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
-          </tr>
-        ))}
-      </Table>
-    </Part>
+    <section>
+      <h2 className="mb-2 text-lead font-semibold">{say("admin.keys")}</h2>
+      <OwnKeys userId={id} />
+    </section>
   );
 }
 

@@ -55,6 +55,7 @@ export const keys = {
   spending: (userId: string) => ["spending", userId] as const,
   costs: (by: string, days: number) => ["metrics", "costs", by, days] as const,
   inventory: () => ["inventory"] as const,
+  ownKeys: (userId: string) => ["ownKeys", userId] as const,
   user: (id: Id) => ["users", "one", id] as const,
   pauses: () => ["pauses"] as const,
   metrics: (days: number) => ["metrics", days] as const,

@@ -158,6 +158,13 @@ export interface paths {
   "/v1/users/{id}/import": {
     post: operations["post_import"];
   };
+  "/v1/users/{id}/keys": {
+    get: operations["get_own_keys"];
+    post: operations["post_own_key"];
+  };
+  "/v1/users/{id}/keys/{key}": {
+    delete: operations["delete_own_key"];
+  };
   "/v1/users/{id}": {
     delete: operations["delete_user"];
   };
@@ -458,6 +465,7 @@ export interface components {
     };
     ApiKeyList: {
       results: components["schemas"]["ApiKey"][];
+      next: string | null;
     };
     /** @enum {string} */
     ArchiveStatus: "PENDING" | "ARCHIVING" | "ARCHIVED" | "SKIPPED" | "FAILED";
@@ -1010,6 +1018,11 @@ export interface components {
       speaker?: string | null;
       external_id?: string | null;
     };
+    NewOwnKey: {
+      name: string;
+      scopes?: ("ask" | "read")[];
+      days?: number | null;
+    };
     NewPause: {
       /** @enum {string} */
       subject: "assistant" | "key" | "model" | "user";
@@ -1095,6 +1108,19 @@ export interface components {
       created_at: string;
       request_id: string | null;
       poll_url: string | null;
+    };
+    OwnKey: {
+      id: string;
+      name: string;
+      scopes: string[];
+      /** @enum {string} */
+      state: "active" | "expired" | "revoked";
+      created_at: string;
+      expires_at: string | null;
+      last_used_at: string | null;
+    };
+    OwnKeyList: {
+      results: components["schemas"]["OwnKey"][];
     };
     PassageList: {
       results: components["schemas"]["FoundPassage"][];
@@ -2729,6 +2755,51 @@ export interface operations {
       };
     };
   };
+  get_own_keys: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["OwnKeyList"];
+        };
+      };
+    };
+  };
+  post_own_key: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewOwnKey"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["CreatedKey"];
+        };
+      };
+    };
+  };
+  delete_own_key: {
+    parameters: {
+      path: {
+        id: string;
+        key: string;
+      };
+    };
+    responses: {
+      204: {
+      };
+    };
+  };
   delete_user: {
     parameters: {
       path: {
@@ -3282,6 +3353,12 @@ export interface operations {
     };
   };
   get_keys: {
+    parameters: {
+      query?: {
+        before?: string;
+        limit?: number;
+      };
+    };
     responses: {
       200: {
         content: {

@@ -10,6 +10,7 @@ import type { NewProfile, Preferences, Profile, Spending } from "../api/types";
 import { isNotifying, setNotifying } from "../chat/notification";
 import { Links } from "../chat/share";
 import { ErrorNotice, Skeleton } from "../parts/notice";
+import { MakeKey, OwnKeys } from "../parts/own_keys";
 import { useTitle } from "../parts/title";
 import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
 import { session, useUser } from "../session/session";
@@ -70,6 +71,14 @@ export function ProfilePage() {
                 {say("webhooks.title")}
               </Link>
             </div>
+            {user.config.auth !== "none" && (
+              <section className="flex flex-col gap-3">
+                <h2 className="text-lead font-semibold">{say("keys.title")}</h2>
+                <p className="text-small text-quiet">{say("keys.what")}</p>
+                <OwnKeys userId={userId} />
+                <MakeKey userId={userId} />
+              </section>
+            )}
             {user.config.auth !== "none" && (
               <section className="flex flex-col gap-4">
                 <h2 className="text-lead font-semibold">{say("profile.account")}</h2>

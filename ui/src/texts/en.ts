@@ -542,6 +542,12 @@ export const en = {
   "profile.passwordDone": "The password has been changed; other devices have been signed out.",
   "profile.signOutAll": "Sign out everywhere",
   "profile.notify": "Notify me when an answer is ready while this page is hidden",
+  "keys.title": "API keys",
+  "keys.what":
+    "With a key your own programs ask for you, and see your memory only. It works until you revoke it, also after you have signed out.",
+  "keys.none": "There are no keys yet.",
+  "keys.neverUsed": "never used",
+  "keys.example": "my notes",
   "profile.account": "Account",
 
   "admin.dashboard": "Dashboard",
