@@ -90,6 +90,7 @@ def page_config(settings: Settings) -> dict[str, object]:
         "attachment_bytes": settings.uploads.attachment_bytes,
         "knowledge_bytes": settings.uploads.knowledge_bytes,
         "link_days": settings.access.link_days,
+        "trace_url": settings.diagnostics.trace_url,
         "version": version("maas"),
     }
 

@@ -34,6 +34,13 @@ class DiagnosticsSettings(BaseSettings):
         False,
         description="on: spans hold prompts, answers, queries, and the arguments and results of tools, too",
     )
+    trace_url: str | None = Field(
+        None,
+        max_length=1000,
+        pattern=r"^https?://[!-~]*\{trace_id\}[!-~]*$",
+        description="address of the page of a trace in the collector's own interface, with {trace_id} in it; the trace "
+        "of a run leads there",
+    )
     environment: Literal["development", "production"] = Field(
         "development", description="production: debug information of runs only for callers who may see it"
     )

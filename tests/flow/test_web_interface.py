@@ -96,6 +96,7 @@ def test_another_issuer_may_sign_people_in(fresh_database: str, tmp_path: Path) 
         "MAAS_JWT_SECRET": "s" * 32,
         "MAAS_SUPABASE_URL": "https://ref.supabase.co",
         "MAAS_SUPABASE_ANON_KEY": "public",
+        "MAAS_TRACE_URL": "https://jaeger.example/trace/{trace_id}",
     }
     with Stack(fresh_database, tmp_path, **settings) as stack:
         stack.start_server()
@@ -103,6 +104,7 @@ def test_another_issuer_may_sign_people_in(fresh_database: str, tmp_path: Path) 
         policy = stack.client.get("/ui/").headers["content-security-policy"]
     assert config["auth_url"] == "https://ref.supabase.co/auth/v1" and config["anon_key"] == "public"
     assert config["local_user_id"] is None
+    assert config["trace_url"] == "https://jaeger.example/trace/{trace_id}"
     assert "connect-src 'self' https://ref.supabase.co;" in policy
 
 

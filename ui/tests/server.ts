@@ -90,6 +90,7 @@ export const CONFIG = {
   attachment_bytes: 10 * 1024 * 1024,
   knowledge_bytes: 50 * 1024 * 1024,
   link_days: 0,
+  trace_url: null,
   auth_url: null,
   anon_key: null,
   version: "0",

@@ -12,7 +12,7 @@ import { LiveTurn } from "../src/chat/turns";
 import { failureText } from "../src/parts/notice";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
-import { ASSISTANTS, serve } from "./server";
+import { ASSISTANTS, CONFIG, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
 const AT = "2026-01-01T00:00:00+00:00";
@@ -130,7 +130,14 @@ beforeEach(async () => {
   const error = 'id: 1\nevent: error\ndata: {"code": "bad_request", "message": "an operator sees why"}\n\n';
   serve(({ path }) => {
     if (path === "/ui/config.json")
-      return { body: { auth: "none", local_user_id: USER, is_signup_open: false, auth_url: null, anon_key: null } };
+      return {
+        body: {
+          ...CONFIG,
+          auth: "none",
+          local_user_id: USER,
+          trace_url: "https://jaeger.example/trace/{trace_id}?x=1",
+        },
+      };
     if (path === "/v1/assistants") return ASSISTANTS;
     if (path.endsWith("/trace")) return { body: DATA };
     return path.endsWith("/events") ? { chunks: [error] } : { body: RUN };
@@ -180,6 +187,8 @@ test("calls open: the prompt as it was, the reply; and the whole is saved as JSO
     expect(shown.textContent).toContain(text);
   for (const text of ["Prompt Mentor, version 3", "You are kind.", "reply 2", "the payload", "tool_b"])
     expect(shown.textContent).toContain(text);
+  const link = screen.getByRole("link", { name: "In the collector" });
+  expect(link.getAttribute("href")).toBe("https://jaeger.example/trace/4bf92f3577b34da6?x=1");
   const given = screen.getByText("Memories in the payload: 1").closest("li")!.textContent;
   expect(given).toMatch(/^Assembler.*Alma lives in Lisbon\./);
   const earlier = screen.getByText("1 model call of earlier tries").closest("details")!.textContent!;

@@ -7,6 +7,7 @@ import { useUser } from "../session/session";
 import { say } from "../texts";
 import { WaitingActionsPage } from "./actions";
 import { AuditPage } from "./audit";
+import { ComparePage } from "./compare";
 import { AdminConversationPage } from "./conversation";
 import { Dashboard } from "./dashboard";
 import { DocumentsPage } from "./documents";
@@ -49,6 +50,7 @@ export default function AdminPage() {
         <Route path="/admin" component={Dashboard} />
         <Route path="/admin/runs" component={RunsPage} />
         <Route path="/admin/runs/:id" component={AdminRunPage} />
+        <Route path="/admin/compare" component={ComparePage} />
         <Route path="/admin/conversations/:id" component={AdminConversationPage} />
         <Route path="/admin/users/:id" component={UserPage} />
         <Route path="/admin/documents" component={DocumentsPage} />

@@ -15,6 +15,7 @@ import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Failure } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
+import { placeOfComparison } from "./compare";
 
 const STAGES = ["final_responder", "assembler", "analyzer"] as const;
 const MAX_PROMPT = 100_000;
@@ -126,7 +127,10 @@ export function Replay({ run }: { run: Run }) {
           <div className="min-w-0">
             <h3 className="text-small text-quiet">
               {say("again.now")}{" "}
-              <Link href={`/admin/runs/${attempt.data.request_id}`}>{visible(say("trace.title"))}</Link>
+              <Link href={`/admin/runs/${attempt.data.request_id}`}>{visible(say("trace.title"))}</Link>{" "}
+              {live.isOver && (
+                <Link href={placeOfComparison(run.request_id, attempt.data.request_id)}>{say("compare.title")}</Link>
+              )}
             </h3>
             {live.error ? (
               <Failure code={live.error.code} message={live.error.message} />

@@ -4,11 +4,14 @@ import { Link, useParams } from "wouter";
 import { post } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Run } from "../api/types";
+import { useTrace } from "../chat/trace";
 import { useRunState } from "../chat/turns";
 import { RunView } from "../pages/run";
 import { ConfirmButton } from "../parts/confirm";
 import { say } from "../texts";
 import { Replay, SendAgain } from "./again";
+import { CompareWith } from "./compare";
+import { originOf } from "./run_difference";
 import { Sheet } from "./sheet";
 import { nameOf, usePerson } from "./users";
 
@@ -62,6 +65,13 @@ function RunActions({ run }: { run: Run }) {
     <>
       {acts}
       {isOver && run.kind === "ask" && <Replay run={run} />}
+      {isOver && <Compare run={run} />}
     </>
   );
+}
+
+/** The way to its differences to another request: to the one that a trial answers again, or any. */
+function Compare({ run }: { run: Run }) {
+  const trace = useTrace(run, true);
+  return trace.data ? <CompareWith key={run.request_id} id={run.request_id} origin={originOf(trace.data)} /> : null;
 }

@@ -17,6 +17,7 @@ import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { type CallNode, earlierCalls, type StageNode, stageNodes, totalsOf } from "./trace_tree";
 
 const MILLION = 1_000_000;
+const HEX = /^[0-9a-f]+$/; // clients write the metadata
 
 export function useTrace(run: Pick<Run, "request_id" | "archive_status">, isWanted: boolean) {
   return useQuery({
@@ -27,7 +28,7 @@ export function useTrace(run: Pick<Run, "request_id" | "archive_status">, isWant
 }
 
 export function Trace({ run }: { run: Run }) {
-  const { isAdmin, userId } = useUser();
+  const { isAdmin, userId, config } = useUser();
   const trace = useTrace(run, isAdmin);
   if (!isAdmin) return <Stages nodes={stagesOf(run).map((stage) => ({ stage, given: null, calls: [], tools: [] }))} />;
   if (trace.error) return <ErrorNotice error={trace.error} />;
@@ -42,6 +43,11 @@ export function Trace({ run }: { run: Run }) {
         <p className="flex flex-wrap items-baseline gap-x-3 text-small">
           <span className="text-quiet">{say("trace.spans")}</span> <code>{spansOf(data)}</code>
           <CopyButton text={spansOf(data)!} />
+          {config.trace_url && HEX.test(spansOf(data)!) && (
+            <a href={config.trace_url.replaceAll("{trace_id}", spansOf(data)!)} target="_blank" rel="noreferrer">
+              {say("trace.collector")}
+            </a>
+          )}
         </p>
       )}
       <Stages nodes={stageNodes(data)} memories={data.memories} />

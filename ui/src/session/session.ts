@@ -16,6 +16,7 @@ export interface Config {
   attachment_bytes: number; // a picture may have
   knowledge_bytes: number; // a document may have
   link_days: number; // how long links to conversations last; 0: there are none
+  trace_url: string | null; // of the page of a trace at OpenTelemetry, with {trace_id} in it
   version: string;
 }
 
