@@ -2060,6 +2060,30 @@ class AssistantModelsRow(TypedDict):
 
 assistant_models: Value[list[str], AssistantModelsRow, pg.text]
 
+class TrialSetsRow(TypedDict):
+    name: str
+    changed_by: str
+    updated_at: datetime
+    runs: int | Any
+
+trial_sets: Query[TrialSetsRow]
+
+class TrialSetRunsRow(TypedDict):
+    request_id: UUID | Any
+    user_id: UUID | Any
+    query: str | Any
+    assistant: str | Any
+    answer: str | None
+    created_at: datetime | Any
+    price: int | Any
+    tokens: int | Any
+
+trial_set_runs: Query[TrialSetRunsRow, pg.text]
+
+keep_trial_set: Value[str, Never, pg.text, pg.array[pg.uuid], pg.text]
+
+drop_trial_set: Value[bool, Never, pg.text, pg.text]
+
 # responses.sql
 
 store_response: Value[bool, Never, pg.uuid, pg.uuid, pg.uuid, pg.jsonb, pg.jsonb, pg.jsonb]

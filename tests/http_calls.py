@@ -57,6 +57,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_webhook": {"url": "https://hooks.example/maas"},
     "post_shared_webhook": {"url": "https://hooks.example/maas"},
     "post_schedule": {"cron": "30 8 * * 1-5"},
+    "put_trial_set": {"run_ids": [str(NOBODY)]},
     "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},
     "post_pause": {"subject": "model", "name": "openai:none"},
@@ -66,7 +67,14 @@ MORE: dict[str, dict[str, Any]] = {
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
 }
-PLACES = (("model", "mentor"), ("chat", "tea"), ("role", "Mentor"), ("entity_type", "user"), ("entity", "nobody"))
+PLACES = (
+    ("model", "mentor"),
+    ("chat", "tea"),
+    ("role", "Mentor"),
+    ("set", "usual"),
+    ("entity_type", "user"),
+    ("entity", "nobody"),
+)
 BY_HEADER = ("post_a2a",)  # whose user only the header names
 FACT = """
 insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)

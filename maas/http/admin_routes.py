@@ -6,7 +6,7 @@ from typing import get_args
 
 from maas.engine.states import QueueState
 from maas.http import attachments, knowledge, schemas, webhooks
-from maas.http.admin import actions, inventory, overview, people, prompts, run_control, spending
+from maas.http.admin import actions, inventory, overview, people, prompts, run_control, spending, trial_sets
 from maas.http.parameters import ANSWERS, FILTERS, LEVEL, PAGE, SEARCH, TEXT, TIME, USER, one_of
 from maas.http.route import Parameters, Route
 
@@ -57,6 +57,12 @@ ADMIN_ROUTES = (
           response=prompts.PromptHistory, errors=(404,)),
     Route("POST", "/v1/admin/prompts/{role}/try", prompts.post_trial, "admin", prompts.PromptTrial,
           schemas.RunAccepted, 202, errors=(400, 404, 409, 413, 415, 422)),
+    Route("GET", "/v1/admin/trial_sets", trial_sets.get_trial_sets, "admin", response=trial_sets.TrialSetList),
+    Route("GET", "/v1/admin/trial_sets/{set}", trial_sets.get_trial_set, "admin", response=trial_sets.TrialSet,
+          errors=(404,)),
+    Route("PUT", "/v1/admin/trial_sets/{set}", trial_sets.put_trial_set, "admin", trial_sets.TrialSetRuns,
+          trial_sets.TrialSet, errors=(400, 403, 404, 409, 413, 415, 422)),
+    Route("DELETE", "/v1/admin/trial_sets/{set}", trial_sets.delete_trial_set, "admin", status=204, errors=(404,)),
     Route("GET", "/v1/admin/users", people.get_users, "admin", response=people.AdminUserPage, errors=(400,),
           query={
               "q": (SEARCH, "A part of a name, or a user id."),

@@ -99,6 +99,7 @@ PATH_PARAMETERS = {
     "chat": "The `id` of a chat of useChat.",
     "role": "The role of a prompt.",
     "key": "The id of a key.",
+    "set": "The name of a set.",
     "entity_type": "user: nothing else can be deleted.",
     "entity": "The name of a user.",
     "document": "The id of a document of everybody's.",

@@ -80,6 +80,47 @@ comment on function maas.maas_insert_trial is
   'verdict: inserted, not_found, not_replayable (it is not a question, or what comes before the stage is not there), '
   'other_role (the stage does not use that prompt)';
 
+create or replace function maas.maas_keep_trial_set(p_name text, p_runs uuid[], p_actor text default null) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  found_runs int;
+begin
+  select count(*) into found_runs from maas.pipeline_runs r
+  where r.id = any(p_runs) and r.kind = 'ask' and r.final_context_payload is not null;
+  if cardinality(p_runs) not between 1 and 20 or found_runs <> cardinality(p_runs) then
+    return 'not_replayable';
+  elsif not exists (select from maas.trial_sets t where t.name = p_name)
+    and 100 <= (select count(*) from maas.trial_sets)
+  then
+    return 'too_many';
+  end if;
+  insert into maas.trial_sets as t (name, actor) values (p_name, coalesce(p_actor, 'sql:' || session_user))
+  on conflict (name) do update set actor = excluded.actor, updated_at = clock_timestamp();
+  delete from maas.trial_set_runs s where s.set_name = p_name;
+  insert into maas.trial_set_runs (set_name, run_id, place)
+  select p_name, u.id, u.place from unnest(p_runs) with ordinality u(id, place);
+  perform maas.maas_write_audit(
+    'trial_set_keep', null, null, jsonb_build_object('name', p_name, 'runs', cardinality(p_runs)), p_actor);
+  return 'kept';
+end
+$$;
+comment on function maas.maas_keep_trial_set is
+  'Writes a set of 1 to 20 recorded requests, instead of one with this name: kept, not_replayable (one is no question '
+  'that was answered, or is named twice), too_many (there are 100 sets)';
+
+create or replace function maas.maas_drop_trial_set(p_name text, p_actor text default null) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from maas.trial_sets t where t.name = p_name;
+  if not found then
+    return false;
+  end if;
+  perform maas.maas_write_audit('trial_set_drop', null, null, jsonb_build_object('name', p_name), p_actor);
+  return true;
+end
+$$;
+comment on function maas.maas_drop_trial_set is 'Deletes a set, not its requests; false if there is none';
+
 create or replace function maas.maas_set_roles(p_user uuid, p_is_admin boolean, p_is_blocked boolean, p_actor text)
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -89,7 +89,7 @@ begin
 end
 $$;
 comment on function maas.maas_create_own_key is
-  'Stores a key that acts for p_user only: created, or too_many (20 active keys a user, an operator''s for them included)';
+  'Stores a key that acts for p_user only: created, or too_many (20 active keys a user, those of operators included)';
 
 create or replace function maas.maas_touch_key(p_id text)
 returns void language sql security definer set search_path = pg_catalog, pg_temp as $$

@@ -175,3 +175,27 @@ def test_an_assistant_is_paused_its_requests_wait_and_all_are_cancelled(
     page.get_by_role("dialog").get_by_role("button", name="Go on").click()
     expect(page.get_by_role("heading", name="Paused")).to_have_count(0)
     assert stack.rows("select from v_pauses") == []
+
+
+def test_a_prompt_is_tried_on_a_set_of_requests(stack: Stack, visit: Visitor, word: str) -> None:
+    runs = [answered(stack, f"My {pet} is called {word}.") for pet in ("cat", "dog")]
+    page = visit("admin/prompts/FinalResponder")
+    page.get_by_role("button", name="New set").click()
+    boxes = page.get_by_role("checkbox", name=word)
+    expect(boxes).to_have_count(2)
+    for box in boxes.all():
+        box.check()
+    page.get_by_label("Name of the set").fill(word)
+    page.get_by_role("button", name="Keep the set").click()
+    page.get_by_role("button", name="Try on all 2 requests").click()
+    page.get_by_role("dialog").get_by_role("button", name="Try on all 2 requests").click()
+    expect(page.get_by_text("2 of 2 answered")).to_be_visible()
+    cards = page.locator("li.card").filter(has_text=word)
+    expect(cards).to_have_count(2)
+    for card in cards.all():
+        expect(card.locator(".prose")).to_have_count(2)
+        expect(card.get_by_role("link", name="Differences")).to_be_visible()
+    cards.first.scroll_into_view_if_needed()
+    shot(page, "trial-set")
+    tried = "select from pipeline_runs where kind = 'trial' and metadata->'trial'->>'run_id' = any(%s)"
+    assert len(stack.rows(tried, runs)) == 2

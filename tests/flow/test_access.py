@@ -190,7 +190,7 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
         nothing = {204} if route.handler is get_ui_stream else set()  # no question was asked
         missing = (
             {404}
-            if any(name in route.path for name in ("{key}", "{document}", "{entity}"))
+            if any(name in route.path for name in ("{key}", "{document}", "{entity}", "{set}"))
             or route.path.endswith(("/try", "/reset", "/actions/decide", "/v1/messages"))  # the last without a model
             else set()
         )

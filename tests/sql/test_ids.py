@@ -189,6 +189,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_claim_action": (INSIDE, "maas_open_action"),
     "maas_answer_origins": (INSIDE, "store_answer: calls of the run, its conversation and sources of its user"),
     "maas_classify_ids": (INSIDE, "maas_restore: tells which ids are p_user's"),
+    "maas_keep_trial_set": (ALL, "administrators of all users"),
     "maas_create_own_key": (USER, "the key is p_user's"),
     "maas_create_key": (USER, "the key is p_user's, or an administrator's, who is asked first"),
     "maas_set_roles": (USER, "the roles are p_user's; an administrator of all users is asked first"),
@@ -411,7 +412,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     )},
     **{name: (ALL, "administrators of all users") for name in (
         "admin_actions", "admin_audit", "admin_memories", "admin_users", "ranked_user_ids", "user_ids", "run_costs",
-        "user_names", "names_of_users", "set_roles", "create_key", "insert_trial",
+        "user_names", "names_of_users", "set_roles", "create_key", "insert_trial", "keep_trial_set",
     )},
     "secret_times": (ALL, "the users who are connected"),
     **{name: (ALL, "commands of operators") for name in (

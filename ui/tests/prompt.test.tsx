@@ -28,6 +28,7 @@ beforeEach(() => {
     if (method === "PUT") return { status: 409, body: { error: { code: "conflict", message: "eve has saved 3" } } };
     if (method === "POST") return { body: { request_id: "trial" } };
     if (path === "/v1/assistants") return ASSISTANTS;
+    if (path === "/v1/admin/trial_sets") return { body: { results: [] } };
     if (path.endsWith("/events")) return { chunks: ['id: 1\nevent: done\ndata: {"final_answer": "Kinder."}\n\n'] };
     if (path.endsWith("/history"))
       return { body: { results: [version(2, "Be kind.\nBe brief."), version(1, "Be kind.")] } };

@@ -22,6 +22,7 @@ import { formatDate, say } from "../texts";
 import { Difference } from "./difference";
 import { wholeId } from "./filters";
 import { Sheet } from "./sheet";
+import { TrialSets } from "./trial_set";
 
 const MAX_CHARS = 100_000;
 const OFFERED = 20; // requests to try a text on
@@ -135,6 +136,7 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
         {original !== null && <Difference before={original} after={text} />}
       </div>
       <Trial role={prompt.role} text={text} />
+      <TrialSets role={prompt.role} text={text} />
     </>
   );
 }

@@ -42,7 +42,11 @@ export function stagePairs(before: Trace, after: Trace): StagePair[] {
 /** The prompt of a call: on trial that which is tried, else the version that was in force. */
 export function promptOf(node: CallNode | null, { run }: Trace): string | null {
   const trial = trialOf(run.metadata);
-  return node === null ? null : trial?.text && node.call.stage === (trial.stage ?? "final_responder") ? trial.text : node.prompt;
+  return node === null
+    ? null
+    : trial?.text && node.call.stage === (trial.stage ?? "final_responder")
+      ? trial.text
+      : node.prompt;
 }
 
 /** The request that a trial answers again; null of any other. */

@@ -59,6 +59,8 @@ export const keys = {
   user: (id: Id) => ["users", "one", id] as const,
   pauses: () => ["pauses"] as const,
   metrics: (days: number) => ["metrics", days] as const,
+  trialSets: () => ["trialSets"] as const,
+  trialSet: (name: string) => ["trialSets", name] as const,
   prompt: (role: string) => ["prompts", role] as const,
   promptHistory: (role: string) => ["prompts", role, "history"] as const,
 };

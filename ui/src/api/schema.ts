@@ -245,6 +245,14 @@ export interface paths {
   "/v1/admin/prompts/{role}/try": {
     post: operations["post_trial"];
   };
+  "/v1/admin/trial_sets": {
+    get: operations["get_trial_sets"];
+  };
+  "/v1/admin/trial_sets/{set}": {
+    get: operations["get_trial_set"];
+    put: operations["put_trial_set"];
+    delete: operations["delete_trial_set"];
+  };
   "/v1/admin/users": {
     get: operations["get_users"];
   };
@@ -1646,6 +1654,33 @@ export interface components {
       } | null;
       started_at: string | null;
       ended_at: string | null;
+    };
+    TrialSet: {
+      name: string;
+      runs: components["schemas"]["TrialSetRun"][];
+    };
+    TrialSetList: {
+      results: components["schemas"]["TrialSetSummary"][];
+    };
+    TrialSetRun: {
+      request_id: string;
+      user_id: string;
+      user_name: string | null;
+      query: string;
+      assistant: string;
+      answer: string | null;
+      created_at: string;
+      tokens: number;
+      dollars: number | null;
+    };
+    TrialSetRuns: {
+      run_ids: string[];
+    };
+    TrialSetSummary: {
+      name: string;
+      runs: number;
+      changed_by: string;
+      updated_at: string;
     };
     TryCost: {
       try: number;
@@ -3271,6 +3306,59 @@ export interface operations {
         content: {
           "application/json": components["schemas"]["RunAccepted"];
         };
+      };
+    };
+  };
+  get_trial_sets: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TrialSetList"];
+        };
+      };
+    };
+  };
+  get_trial_set: {
+    parameters: {
+      path: {
+        set: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TrialSet"];
+        };
+      };
+    };
+  };
+  put_trial_set: {
+    parameters: {
+      path: {
+        set: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["TrialSetRuns"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["TrialSet"];
+        };
+      };
+    };
+  };
+  delete_trial_set: {
+    parameters: {
+      path: {
+        set: string;
+      };
+    };
+    responses: {
+      204: {
       };
     };
   };
