@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from shared.postgres import EmbeddedPostgres
@@ -101,3 +102,10 @@ def shot(page: Page, name: str) -> None:
     if folder := os.environ.get("TEST_PICTURES"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def violations(page: Page) -> list[Any]:
+    """What axe finds: rules with the first elements that break them."""
+    return [
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in Axe().run(page).response["violations"]
+    ]

@@ -7,10 +7,10 @@ import signal
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from maas.users import LOCAL_USER
-from tests.browser.conftest import Visitor, shot
+from tests.browser.conftest import Visitor, shot, violations
 from tests.polling import poll
 from tests.stack import Stack
 
@@ -182,6 +182,32 @@ def test_code_is_shown_as_it_was_written(stack: Stack, visit: Visitor) -> None:
     expect(answer.locator("pre code")).to_have_text("print(rows[12][3])\n")
     expect(answer.get_by_role("button")).to_have_text(["[1]", "Copy"])
     shot(page, "code")
+
+
+def test_code_gets_its_colours_when_they_have_come(stack: Stack, visit: Visitor) -> None:
+    """The highlighter is asked for when the first code is shown; until it is there, code is plain text."""
+    code = "def first(rows):  # rows[0]\n    return rows[0] or 'none'\n"
+    page = visit()
+    say(page, "Hello.")
+    wait_for_answers(page, 1)
+    reply(stack, page, f"It is so [1]:\n\n```python\n{code}```")
+    held: list[Route] = []
+    page.context.route(re.compile(r"/assets/highlight-"), lambda route: held.append(route))
+    with page.expect_request(re.compile(r"/assets/highlight-")):
+        page.reload()
+    shown = page.locator("article[id^=run-] .prose pre code").last
+    expect(shown).to_have_text(code)
+    expect(shown.locator("span")).to_have_count(0)
+    held.pop().continue_()
+    keyword, comment = shown.get_by_text("def", exact=True), shown.get_by_text("# rows[0]")
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        expect(keyword).to_have_css("color", {"light": "rgb(37, 80, 184)", "dark": "rgb(143, 178, 255)"}[scheme])
+        expect(comment).not_to_have_css("color", keyword.evaluate("one => getComputedStyle(one).color"))
+        shot(page, f"highlighted-{scheme}")
+        assert not violations(page)
+    expect(shown).to_have_text(code)
+    expect(page.locator("article[id^=run-] .prose").last.get_by_role("button")).to_have_text(["[1]", "Copy"])
 
 
 def test_the_text_area_grows_and_keeps_a_draft(visit: Visitor) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from maas.users import LOCAL_USER
-from tests.browser.conftest import Visitor, shot
+from tests.browser.conftest import Visitor, shot, violations
 from tests.browser.test_chat import wait_for_answers
 from tests.stack import Stack
 
@@ -161,13 +159,6 @@ def test_everything_is_reached_by_keys(stack: Stack, visit: Visitor) -> None:
     expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_label("Search memory")).to_be_focused()
-
-
-def violations(page: Page) -> list[Any]:
-    """What axe finds: rules with the first elements that break them."""
-    return [
-        (one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in Axe().run(page).response["violations"]
-    ]
 
 
 @pytest.mark.parametrize(("language", "scheme"), [("en-US", "light"), ("ru-RU", "dark")])

@@ -65,3 +65,46 @@ test("while an answer grows, what is written of it stays, and its focus", () => 
   rerender(<Markdown text="Comet [1] runs" onMark={() => undefined} />);
   expect(document.activeElement).toBe(mark);
 });
+
+const PROGRAM = 'def first(rows):  # rows[0]\n    return rows[0] or "none [1]"\n';
+
+test("code gets colours, and stays what was written", async () => {
+  const { container, marks } = show(`\`\`\`python\n${PROGRAM}\`\`\``);
+  expect(container.querySelector("code")!.textContent).toBe(PROGRAM);
+  const colours = () => [...container.querySelectorAll<HTMLElement>("code span")].map((one) => one.style.color);
+  await waitFor(() => expect(colours()).toContain("var(--code-token-keyword)"), { timeout: 10_000 });
+  expect(colours()).toContain("var(--code-token-comment)");
+  expect(container.querySelector("code")!.textContent).toBe(PROGRAM);
+  expect(marks()).toEqual([]);
+});
+
+test("code that grows keeps its colours, and what is new is plain until it has rested", async () => {
+  const code = () => container.querySelector("code")!;
+  const { container, rerender } = render(<Markdown text={"```ts\nconst a = 1;\n```"} />);
+  await waitFor(() => expect(code().querySelector("span")).not.toBeNull(), { timeout: 10_000 });
+  const spans = code().querySelectorAll("span").length;
+  rerender(<Markdown text={"```ts\nconst a = 1;\nconst b = 2;\n```"} />);
+  expect(code().textContent).toBe("const a = 1;\nconst b = 2;\n");
+  expect(code().querySelectorAll("span").length).toBe(spans);
+  await waitFor(() => expect(code().querySelectorAll("span").length).toBe(2 * spans));
+});
+
+test.each([
+  ["no language", "```\nreturn 1\n```", "return 1\n"],
+  ["an unknown language", "```klingon\nreturn 1\n```", "return 1\n"],
+  ["a long program", `\`\`\`python\n${"x = 1\n".repeat(4000)}\`\`\``, "x = 1\n".repeat(4000)],
+  ["lines of Windows", "```json\n{\r\n}\r\n```", "{\n}\n"],
+])("code of %s is shown as it is", async (_, text, shown) => {
+  const { container } = show(text);
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(container.querySelector("code")!.textContent).toBe(shown);
+});
+
+test("every name of a language leads to a grammar that can be read", async () => {
+  const { GRAMMARS } = await import("../src/parts/code");
+  const { highlight } = await import("../src/parts/highlight");
+  for (const grammar of new Set(GRAMMARS.values())) {
+    const pieces = await highlight('a = "b" # c\n-- <d/>\n', grammar);
+    expect(pieces.at(-1)!.end, grammar).toBeGreaterThan(0);
+  }
+});

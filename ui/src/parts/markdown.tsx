@@ -1,15 +1,16 @@
 import { findAndReplace } from "mdast-util-find-and-replace";
+import { gfmFromMarkdown } from "mdast-util-gfm";
+import { gfm } from "micromark-extension-gfm";
 import { createContext, memo, type ReactNode, useContext, useId, useState } from "react";
 import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
-import remarkGfm from "remark-gfm";
 
-import { CopyButton } from "./copy_button";
+import { Code } from "./code";
 import { visible } from "./visible";
 
 const MAX_CHARS = 100_000; // of Markdown; the rest is shown as plain text
 const MAX_NESTING = 40; // levels of quotes and lists in one line
-const PLUGINS = [remarkGfm];
-const PLUGINS_OF_ANSWERS = [remarkGfm, remarkMarks];
+const PLUGINS = [remarkTables];
+const PLUGINS_OF_ANSWERS = [remarkTables, remarkMarks];
 const LINK = /^(https?:|mailto:)/i;
 const MARK = /\[(\d{1,3})\]/g;
 
@@ -39,12 +40,7 @@ const COMPONENTS: Components = {
     ) : (
       alt
     ),
-  pre: ({ children, node }) => (
-    <div className="relative">
-      <pre tabIndex={0}>{children}</pre>
-      <CopyButton text={codeOf(node)} className="quiet-button absolute top-1 right-2 bg-raised" />
-    </div>
-  ),
+  pre: ({ node }) => <Code code={codeOf(node)} language={languageOf(node)} />,
 };
 
 /**
@@ -103,6 +99,13 @@ function Mark({ number }: { number: number }) {
   );
 }
 
+/** Reads tables, task lists and links without brackets: remark-gfm, without what writes Markdown. */
+function remarkTables(this: { data: () => object }) {
+  const data: { micromarkExtensions?: unknown[]; fromMarkdownExtensions?: unknown[] } = this.data();
+  data.micromarkExtensions = [...(data.micromarkExtensions ?? []), gfm()];
+  data.fromMarkdownExtensions = [...(data.fromMarkdownExtensions ?? []), gfmFromMarkdown()];
+}
+
 /** Makes the citations [n] of plain text elements of their own. Code is no text, and a link is not looked into. */
 function remarkMarks() {
   return (tree: Parameters<typeof findAndReplace>[0]) => {
@@ -120,6 +123,12 @@ function remarkMarks() {
 function codeOf(block: ExtraProps["node"]): string {
   const code = block?.children[0];
   return code?.type === "element" ? code.children.map((one) => (one.type === "text" ? one.value : "")).join("") : "";
+}
+
+function languageOf(block: ExtraProps["node"]): string {
+  const code = block?.children[0];
+  const [name] = code?.type === "element" && Array.isArray(code.properties.className) ? code.properties.className : [];
+  return String(name ?? "").replace(/^language-/, "");
 }
 
 function isBomb(text: string): boolean {
