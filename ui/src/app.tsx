@@ -9,15 +9,8 @@ import { useUserEvents } from "./api/user_events";
 import { useOutbox } from "./chat/outbox";
 import { ActionsPage, WaitingBadge } from "./pages/actions";
 import { ChatPage, isWriting } from "./pages/chat";
-import { HistoryPage } from "./pages/history";
-import { MemoryPage } from "./pages/memory";
 import { Palette } from "./pages/palette";
-import { ProfilePage } from "./pages/profile";
-import { RunPage } from "./pages/run";
-import { SchedulesPage } from "./pages/schedules";
 import { Sidebar } from "./pages/sidebar";
-import { SignInPage } from "./pages/sign_in";
-import { WebhooksPage } from "./pages/webhooks";
 import { Boundary } from "./parts/boundary";
 import { HeaderPlace } from "./parts/header";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
@@ -28,7 +21,15 @@ import { session, useSession, useUser } from "./session/session";
 import { say, useLanguage } from "./texts";
 
 const SharedPage = lazy(() => import("./pages/shared"));
+const SignInPage = lazy(() => import("./pages/sign_in").then((page) => ({ default: page.SignInPage })));
 const AdminPage = lazy(() => import("./admin/admin"));
+const rest = () => import("./pages/rest");
+const HistoryPage = lazy(() => rest().then((pages) => ({ default: pages.HistoryPage })));
+const MemoryPage = lazy(() => rest().then((pages) => ({ default: pages.MemoryPage })));
+const ProfilePage = lazy(() => rest().then((pages) => ({ default: pages.ProfilePage })));
+const RunPage = lazy(() => rest().then((pages) => ({ default: pages.RunPage })));
+const SchedulesPage = lazy(() => rest().then((pages) => ({ default: pages.SchedulesPage })));
+const WebhooksPage = lazy(() => rest().then((pages) => ({ default: pages.WebhooksPage })));
 const RETRIES = 2;
 const LOCAL_HIDDEN = "local-only-hidden"; // that this machine alone is served has been read
 
@@ -62,7 +63,11 @@ function SignedIn() {
         </main>
       );
     case "anonymous":
-      return <SignInPage config={state.config} why={state.why} />;
+      return (
+        <Suspense>
+          <SignInPage config={state.config} why={state.why} />
+        </Suspense>
+      );
     case "open":
       return (
         <Router base="/ui" aroundNav={askToLeave}>
@@ -112,6 +117,7 @@ function Frame() {
     menuButton.current?.focus();
   }, []);
   useUserEvents(userId);
+  useEffect(() => void rest().catch(() => undefined), []); // before they are needed, and while there is a network
   useEffect(() => setMenuOpen(false), [place]);
   useEffect(() => void outbox.flush(() => void queries.invalidateQueries()), [outbox, queries]);
   useEffect(() => {
@@ -169,31 +175,31 @@ function Frame() {
           <div className="min-h-0 flex-1">
             <HeaderPlace value={header}>
               <Boundary place={place}>
-                <Switch>
-                  <Route path="/" component={ChatPage} />
-                  <Route path="/c/:id" component={ChatPage} />
-                  <Route path="/actions" component={ActionsPage} />
-                  <Route path="/history" component={HistoryPage} />
-                  <Route path="/runs/:id" component={RunPage} />
-                  <Route path="/memory/:page?" component={MemoryPage} />
-                  <Route path="/profile" component={ProfilePage} />
-                  <Route path="/schedules" component={SchedulesPage} />
-                  <Route path="/webhooks" component={WebhooksPage} />
-                  <Route path="/admin/*?">
-                    <Suspense fallback={<Skeleton lines={6} />}>
+                <Suspense fallback={<Skeleton lines={6} />}>
+                  <Switch>
+                    <Route path="/" component={ChatPage} />
+                    <Route path="/c/:id" component={ChatPage} />
+                    <Route path="/actions" component={ActionsPage} />
+                    <Route path="/history" component={HistoryPage} />
+                    <Route path="/runs/:id" component={RunPage} />
+                    <Route path="/memory/:page?" component={MemoryPage} />
+                    <Route path="/profile" component={ProfilePage} />
+                    <Route path="/schedules" component={SchedulesPage} />
+                    <Route path="/webhooks" component={WebhooksPage} />
+                    <Route path="/admin/*?">
                       <AdminPage />
-                    </Suspense>
-                  </Route>
-                  <Route path="/sign-in">
-                    <Redirect to="/" />
-                  </Route>
-                  <Route path="/reset">
-                    <Redirect to="/" />
-                  </Route>
-                  <Route>
-                    <Empty>{say("app.notFound")}</Empty>
-                  </Route>
-                </Switch>
+                    </Route>
+                    <Route path="/sign-in">
+                      <Redirect to="/" />
+                    </Route>
+                    <Route path="/reset">
+                      <Redirect to="/" />
+                    </Route>
+                    <Route>
+                      <Empty>{say("app.notFound")}</Empty>
+                    </Route>
+                  </Switch>
+                </Suspense>
               </Boundary>
             </HeaderPlace>
           </div>

@@ -1,10 +1,8 @@
 // How an answer came about: its totals, and a tree of stages, model calls, tools and what was searched.
 
-import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
-import { get } from "../api/http";
-import { keys } from "../api/keys";
+import { useTrace } from "../api/trace";
 import type { ModelCall, Run, StageSpan, ToolExecution, Trace as TraceData } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { download } from "../parts/download";
@@ -18,14 +16,6 @@ import { type CallNode, earlierCalls, type StageNode, stageNodes, totalsOf } fro
 
 const MILLION = 1_000_000;
 const HEX = /^[0-9a-f]+$/; // clients write the metadata
-
-export function useTrace(run: Pick<Run, "request_id" | "archive_status">, isWanted: boolean) {
-  return useQuery({
-    queryKey: keys.trace(run.request_id, run.archive_status),
-    queryFn: ({ signal }) => get(`/v1/runs/${run.request_id}/trace`, {}, signal),
-    enabled: isWanted,
-  });
-}
 
 export function Trace({ run }: { run: Run }) {
   const { isAdmin, userId, config } = useUser();

@@ -6,6 +6,7 @@ import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { type ToolCall, useRun } from "../api/run";
+import { useTrace } from "../api/trace";
 import type { Action, Button, Message, Run, TaskStep } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
 import { CopyButton } from "../parts/copy_button";
@@ -22,7 +23,6 @@ import { CitedWords } from "./evidence";
 import { Notes } from "./notes";
 import { notifyOfAnswer } from "./notification";
 import { Stages } from "./stages";
-import { useTrace } from "./trace";
 
 export type Panel = "evidence" | "trace" | "logs";
 export type ShowPanel = (runId: string, panel: Panel, mark?: number) => void;

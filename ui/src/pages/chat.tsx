@@ -1,7 +1,7 @@
 // The conversation in the middle, and the panel that shows what an answer was made from.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { useLocation, useParams, useSearch } from "wouter";
 
 import { ApiError } from "../api/error";
@@ -13,10 +13,8 @@ import type { Mode } from "../api/types";
 import { Conversation } from "../chat/conversation";
 import { ConversationMenu } from "../chat/conversation_menu";
 import { Evidence } from "../chat/evidence";
-import { Logs } from "../chat/logs";
 import { useOutbox } from "../chat/outbox";
 import { Title } from "../chat/title";
-import { Trace } from "../chat/trace";
 import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
 import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Boundary } from "../parts/boundary";
@@ -28,6 +26,8 @@ import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 
+const Trace = lazy(() => import("../chat/trace").then((module) => ({ default: module.Trace })));
+const Logs = lazy(() => import("../chat/logs").then((module) => ({ default: module.Logs })));
 const MODES: Mode[] = ["auto", "plan", "ask"];
 const FIRST_ASSISTANT = "mentor";
 
@@ -275,15 +275,17 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
         <h2 className="sr-only">{titles[shown.panel]}</h2>
         <ErrorNotice error={run.error} />
         <Boundary place={`${shown.runId} ${shown.panel}`}>
-          {!run.data ? (
-            !run.error && <Skeleton />
-          ) : shown.panel === "evidence" ? (
-            <Evidence run={run.data} marked={shown.mark} />
-          ) : shown.panel === "trace" ? (
-            <Trace run={run.data} />
-          ) : (
-            <Logs layers={layers.data ?? []} />
-          )}
+          <Suspense fallback={<Skeleton />}>
+            {!run.data ? (
+              !run.error && <Skeleton />
+            ) : shown.panel === "evidence" ? (
+              <Evidence run={run.data} marked={shown.mark} />
+            ) : shown.panel === "trace" ? (
+              <Trace run={run.data} />
+            ) : (
+              <Logs layers={layers.data ?? []} />
+            )}
+          </Suspense>
         </Boundary>
       </div>
     </aside>

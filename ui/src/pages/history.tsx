@@ -5,6 +5,7 @@ import { Link, useLocation } from "wouter";
 
 import type { RunSummary } from "../api/types";
 import { titleOf } from "../chat/action_words";
+import { walkWithArrows } from "../parts/arrows";
 import { useTitleOf } from "../parts/assistants";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, failureText, Skeleton } from "../parts/notice";
@@ -100,15 +101,4 @@ export function HistoryPage() {
 /** Where a request is shown: in its conversation, or by itself. */
 export function placeOf(run: RunSummary): string {
   return run.conversation_id ? `/c/${run.conversation_id}#run-${run.request_id}` : `/runs/${run.request_id}`;
-}
-
-/** The arrows walk the links of a list. */
-export function walkWithArrows(event: React.KeyboardEvent<HTMLElement>) {
-  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  const rows = [...event.currentTarget.querySelectorAll<HTMLElement>("a.row-link")];
-  const next = rows[rows.indexOf(document.activeElement as HTMLElement) + (event.key === "ArrowDown" ? 1 : -1)];
-  if (next) {
-    event.preventDefault();
-    next.focus();
-  }
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import { ConversationMenu } from "../chat/conversation_menu";
+import { walkWithArrows } from "../parts/arrows";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
@@ -10,7 +11,6 @@ import { visible } from "../parts/visible";
 import { session, useUser } from "../session/session";
 import { say } from "../texts";
 import { WaitingBadge } from "./actions";
-import { walkWithArrows } from "./history";
 
 interface Props {
   isOpen: boolean;

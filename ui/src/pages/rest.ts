@@ -1,0 +1,8 @@
+// The pages that nobody begins with: one chunk, which comes when the first view is there.
+
+export { HistoryPage } from "./history";
+export { MemoryPage } from "./memory";
+export { ProfilePage } from "./profile";
+export { RunPage } from "./run";
+export { SchedulesPage } from "./schedules";
+export { WebhooksPage } from "./webhooks";
