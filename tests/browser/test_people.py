@@ -55,7 +55,7 @@ def test_the_next_person_finds_nothing_of_the_one_before(stack: Stack, contexts:
     expect(page.get_by_role("button", name="Saved")).to_be_visible()
     go(page, "Memory")
     expect(page.get_by_text(secret).first).to_be_visible()
-    go(page, "+ New conversation")
+    go(page, "New conversation")
     page.route("**/v1/runs", busy)
     say(page, f"Unsent {secret}.")
     expect(page.get_by_text("Not sent yet")).to_be_visible()
@@ -76,7 +76,7 @@ def test_the_next_person_finds_nothing_of_the_one_before(stack: Stack, contexts:
         row["position"]: row["department"] for row in stack.rows("select position, department from user_profiles")
     }
     assert profiles == {f"Chief {secret}": f"Mergers {secret}", "Clerk": None}
-    for name in ("Memory", "History", "+ New conversation"):
+    for name in ("Memory", "History", "New conversation"):
         go(page, name)
         page.wait_for_timeout(500)
         assert secret not in page.content()

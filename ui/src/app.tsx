@@ -1,6 +1,7 @@
 // The frame: conversations and pages on the left, the page in the middle.
 
 import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/react-query";
+import { Menu as MenuIcon } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 
@@ -167,7 +168,7 @@ function Frame() {
               aria-expanded={isMenuOpen}
               onClick={() => setMenuOpen(true)}
             >
-              ☰ <span className="max-sm:hidden">{say("app.menu")}</span>
+              <MenuIcon /> <span className="max-sm:hidden">{say("app.menu")}</span>
             </button>
             <div ref={setHeader} className="flex min-w-0 flex-1 items-center gap-2 sm:gap-3" />
             <WaitingBadge className="button small shrink-0 lg:hidden" isShort />

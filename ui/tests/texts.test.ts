@@ -177,3 +177,11 @@ test.each([
   await chooseLanguage("ru");
   expect(formatDuration(ms)).toBe(russian);
 });
+
+test("signs are icons: no letter of a font stands for one", () => {
+  const signs = /[\u2190\u2191\u2193-\u21ff\u2300-\u25ce\u25d0-\u27bf\u22ef\u2039\u203a]|[\ud83c-\ud83e]./g; // but → and ●
+  const found = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".tsx") && !path.startsWith("admin"))
+    .flatMap((path) => Array.from(readFileSync(join("src", path), "utf8").matchAll(signs), ([sign]) => [path, sign]));
+  expect(found).toEqual([]);
+});

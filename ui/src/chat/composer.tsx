@@ -1,5 +1,6 @@
 // The text area: it grows, keeps drafts, takes photos and documents, and hands a message over once.
 
+import { Paperclip, SendHorizontal, Square, X } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 
 import { Uploads, useDocuments } from "../parts/documents";
@@ -103,7 +104,7 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
                   aria-label={`${say("chat.removePhoto")}: ${photo.name}`}
                   onClick={() => setPhotos(photos.filter((_, one) => one !== index))}
                 >
-                  ✕
+                  <X />
                 </button>
               </li>
             ))}
@@ -129,17 +130,7 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
             title={say("chat.attach")}
             onClick={() => picker.current?.click()}
           >
-            <svg
-              width="18"
-              height="18"
-              viewBox="0 0 18 18"
-              aria-hidden="true"
-              fill="none"
-              stroke="currentColor"
-              strokeWidth="1.5"
-            >
-              <path d="m15 8.5-6 6a3.5 3.5 0 0 1-5-5l6.5-6.5a2.3 2.3 0 0 1 3.3 3.3l-6.4 6.4a1.1 1.1 0 0 1-1.6-1.6l5.7-5.7" />
-            </svg>
+            <Paperclip />
           </button>
           <textarea
             ref={area}
@@ -171,11 +162,11 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
           />
           {isAnswering && !text ? (
             <button type="button" className="button" onClick={onStop}>
-              {say("chat.stop")}
+              <Square /> {say("chat.stop")}
             </button>
           ) : (
             <button type="submit" className="button primary" disabled={!isSendable(text)}>
-              {say("chat.send")}
+              <SendHorizontal /> {say("chat.send")}
             </button>
           )}
         </div>

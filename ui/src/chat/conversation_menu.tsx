@@ -1,6 +1,7 @@
 // What can be done with a conversation: rename, pin, archive, share, delete.
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Archive, ArchiveRestore, Pencil, Pin, PinOff, Share2, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 
@@ -45,17 +46,21 @@ export function ConversationMenu({ id, title, is_pinned, is_archived, more = [] 
         label={say("conversation.menu", { title: name })}
         commands={[
           ...more,
-          { label: say("conversation.rename"), run: () => setOpen("rename") },
+          { label: say("conversation.rename"), icon: <Pencil />, run: () => setOpen("rename") },
           {
             label: say(is_pinned ? "conversation.unpin" : "conversation.pin"),
+            icon: is_pinned ? <PinOff /> : <Pin />,
             run: () => change.mutate({ is_pinned: !is_pinned }),
           },
           {
             label: say(is_archived ? "conversation.unarchive" : "conversation.archive"),
+            icon: is_archived ? <ArchiveRestore /> : <Archive />,
             run: () => change.mutate({ is_archived: !is_archived }),
           },
-          ...(config.link_days > 0 ? [{ label: say("conversation.share"), run: () => setOpen("share") }] : []),
-          { label: say("conversation.delete"), isDangerous: true, run: () => setOpen("delete") },
+          ...(config.link_days > 0
+            ? [{ label: say("conversation.share"), icon: <Share2 />, run: () => setOpen("share") }]
+            : []),
+          { label: say("conversation.delete"), icon: <Trash2 />, isDangerous: true, run: () => setOpen("delete") },
         ]}
       />
       {change.error && (

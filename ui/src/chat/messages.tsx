@@ -1,10 +1,11 @@
 // The messages of a conversation and what is being answered; only what is on the screen is rendered.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { Link } from "wouter";
-
 import type { Action, Run } from "../api/types";
+import { Logo } from "../parts/logo";
 import { Skeleton } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
@@ -177,7 +178,7 @@ export function Messages({
           className="button small absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg"
           onClick={() => (onEnd ? onEnd() : list.scrollToEnd())}
         >
-          ↓ {say("chat.toEnd")}
+          <ArrowDown /> {say("chat.toEnd")}
         </button>
       )}
     </div>
@@ -275,6 +276,9 @@ function sameQuestion(run: Run): AskedAgain {
 function Welcome({ onExample }: { onExample: (text: string) => void }) {
   return (
     <div className="m-auto flex max-w-[72ch] flex-col items-stretch gap-4 p-6 text-center">
+      <p className="flex items-center justify-center gap-2 text-lead font-semibold">
+        <Logo className="size-8" /> {say("app.name")}
+      </p>
       <h2 className="text-title font-semibold">{say("chat.empty")}</h2>
       <p className="text-quiet">{say("chat.what")}</p>
       {(["chat.example1", "chat.example2", "chat.example3"] as const).map((key) => (

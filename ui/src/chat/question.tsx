@@ -1,7 +1,8 @@
 // A question, which can be asked again in other words, and the versions that it had.
 
 import { skipToken, useQuery } from "@tanstack/react-query";
-import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
 
 import { keys } from "../api/keys";
 import type { Message, Run } from "../api/types";
@@ -131,7 +132,7 @@ function Versions({
   onShown: (runId: string | null) => void;
 }) {
   const at = ids.indexOf(shown);
-  const step = (by: number, sign: string, name: string) => (
+  const step = (by: number, sign: ReactNode, name: string) => (
     <button
       type="button"
       className="quiet-button px-2 no-underline! pointer-coarse:min-h-11 pointer-coarse:min-w-11"
@@ -149,9 +150,9 @@ function Versions({
       role="group"
       aria-label={say("version.of", { n: at + 1, all: ids.length })}
     >
-      {step(-1, "‹", say("version.before"))}
+      {step(-1, <ChevronLeft className="inline" />, say("version.before"))}
       <span role="status">{say("version.of", { n: at + 1, all: ids.length })}</span>
-      {step(1, "›", say("version.after"))}
+      {step(1, <ChevronRight className="inline" />, say("version.after"))}
     </span>
   );
 }

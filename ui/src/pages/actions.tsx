@@ -1,6 +1,7 @@
 // Everything that waits for a decision of the person, wherever it was proposed.
 
 import { useQuery } from "@tanstack/react-query";
+import { Hand } from "lucide-react";
 import { Link } from "wouter";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
@@ -66,7 +67,8 @@ export function WaitingBadge({ className, isShort = false }: { className: string
   const text = say("action.waiting", { n: data.results.length }) + (data.next ? "+" : "");
   return (
     <Link href="/actions" className={className} aria-label={text} title={text}>
-      {isShort ? `✋ ${formatNumber(data.results.length)}${data.next ? "+" : ""}` : text}
+      <Hand />
+      {isShort ? `${formatNumber(data.results.length)}${data.next ? "+" : ""}` : text}
     </Link>
   );
 }

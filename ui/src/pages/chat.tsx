@@ -120,7 +120,8 @@ function Chat({ id }: { id: string | null }) {
             <ConversationMenu
               {...conversation.data}
               more={MODES.map((one) => ({
-                label: `${one === currentMode ? "✓ " : ""}${say(`chat.mode.${one}`)}`,
+                label: say(`chat.mode.${one}`),
+                isChosen: one === currentMode,
                 run: () => void changeMode(one),
               }))}
             />

@@ -1,9 +1,21 @@
-import { useEffect, useRef, useState } from "react";
+import {
+  Archive,
+  ArrowLeft,
+  BookOpenText,
+  CircleUser,
+  Ellipsis,
+  History,
+  LogOut,
+  Plus,
+  SlidersHorizontal,
+  X,
+} from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-
 import { ConversationMenu } from "../chat/conversation_menu";
 import { walkWithArrows } from "../parts/arrows";
 import { groupByDay } from "../parts/groups";
+import { Logo } from "../parts/logo";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
 import { unique, useMore } from "../parts/use_more";
@@ -24,7 +36,7 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     if (!isOpen) return;
-    nav.current?.querySelector("a")?.focus();
+    nav.current?.querySelector<HTMLElement>("a.button")?.focus();
     const press = (event: KeyboardEvent) => event.key === "Escape" && onClose();
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
@@ -45,13 +57,13 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
     (one) => one.updated_at,
   );
   if (pinned.length) groups.unshift([say("nav.pinned"), pinned]);
-  const link = (path: string, text: string) => (
+  const link = (path: string, icon: ReactNode, text: string) => (
     <Link
       href={path}
-      className="row-link"
+      className="row-link flex! items-center gap-2"
       aria-current={place === path || (path !== "/" && place.startsWith(path)) ? "page" : undefined}
     >
-      {text}
+      {icon} <span className="min-w-0">{text}</span>
     </Link>
   );
   return (
@@ -71,18 +83,23 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
         onKeyDown={walkWithArrows}
         className={`${isOpen ? "fixed inset-y-0 left-0 z-30 flex w-72" : "hidden"} flex-col border-r border-line bg-raised lg:static lg:flex lg:w-64 lg:shrink-0`}
       >
-        <div className="flex items-center justify-between gap-2 p-3">
+        <div className="flex h-14 shrink-0 items-center justify-between gap-2 px-4">
+          <Link href="/" className="plain flex items-center gap-2 text-lead font-semibold">
+            <Logo /> {say("app.name")}
+          </Link>
+          {isOpen && (
+            <button type="button" className="button small lg:hidden" onClick={onClose}>
+              <X /> {say("app.close")}
+            </button>
+          )}
+        </div>
+        <div className="flex items-center gap-2 px-3 pb-3">
           <Link href="/" className="button small flex-1">
-            + {say("nav.new")}
+            <Plus /> {say("nav.new")}
           </Link>
           <button type="button" className="button small" title="Ctrl-K" onClick={onPalette}>
             {say("nav.palette")}
           </button>
-          {isOpen && (
-            <button type="button" className="button small lg:hidden" onClick={onClose}>
-              {say("app.close")}
-            </button>
-          )}
         </div>
         <div className="px-3 pb-2">
           <input
@@ -109,13 +126,11 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
                   <li key={one.id} className="flex items-center">
                     <Link
                       href={`/c/${one.id}`}
-                      className="row-link flex! min-w-0 flex-1 items-baseline gap-2"
+                      className="row-link flex! min-w-0 flex-1 items-center gap-2"
                       aria-current={place === `/c/${one.id}` ? "page" : undefined}
                     >
-                      <span className="truncate">
-                        {one.is_processing && <span aria-hidden="true">… </span>}
-                        {visible(one.title ?? say("nav.untitled"))}
-                      </span>
+                      {one.is_processing && <Ellipsis className="text-quiet" />}
+                      <span className="truncate">{visible(one.title ?? say("nav.untitled"))}</span>
                       {!one.is_remembered && <span className="text-small text-quiet">{say("chat.temporary")}</span>}
                     </Link>
                     <ConversationMenu {...one} />
@@ -129,20 +144,24 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
         <div className="border-t border-line p-2">
           <button
             type="button"
-            className="row-link w-full text-left"
+            className="row-link flex! w-full items-center gap-2 text-left"
             aria-pressed={isArchive}
             onClick={() => setArchive(!isArchive)}
           >
-            {say(isArchive ? "nav.leaveArchive" : "nav.archive")}
+            {isArchive ? <ArrowLeft /> : <Archive />} {say(isArchive ? "nav.leaveArchive" : "nav.archive")}
           </button>
-          <WaitingBadge className="row-link font-semibold" />
-          {link("/history", say("nav.history"))}
-          {link("/memory", say("nav.memory"))}
-          {user.isAdmin && link("/admin", say("nav.admin"))}
-          {link("/profile", user.name || user.email || say("nav.profile"))}
+          <WaitingBadge className="row-link flex! items-center gap-2 font-semibold" />
+          {link("/history", <History />, say("nav.history"))}
+          {link("/memory", <BookOpenText />, say("nav.memory"))}
+          {user.isAdmin && link("/admin", <SlidersHorizontal />, say("nav.admin"))}
+          {link("/profile", <CircleUser />, user.name || user.email || say("nav.profile"))}
           {user.config.auth !== "none" && (
-            <button type="button" className="row-link w-full text-left" onClick={() => void session.signOut()}>
-              {say("nav.signOut")}
+            <button
+              type="button"
+              className="row-link flex! w-full items-center gap-2 text-left"
+              onClick={() => void session.signOut()}
+            >
+              <LogOut /> {say("nav.signOut")}
             </button>
           )}
         </div>

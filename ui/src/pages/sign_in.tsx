@@ -1,8 +1,8 @@
 // Signing in, signing up, and setting a password by a link of an administrator.
 
 import { type ReactNode, useState } from "react";
-
 import { ApiError } from "../api/error";
+import { Logo } from "../parts/logo";
 import { ErrorNotice } from "../parts/notice";
 import { type Config, session } from "../session/session";
 import { say } from "../texts";
@@ -14,7 +14,12 @@ export function SignInPage({ config, why }: { config: Config; why?: "expired" })
   const hasPasswords = config.auth === "local" || config.auth_url !== null;
   return (
     <main className="mx-auto flex min-h-full max-w-sm flex-col justify-center gap-6 p-6">
-      <h1 className="text-title font-semibold">{say("app.name")}</h1>
+      <header className="flex flex-col gap-2">
+        <h1 className="flex items-center gap-3 text-title font-semibold">
+          <Logo className="size-8" /> {say("app.name")}
+        </h1>
+        <p className="text-quiet">{say("chat.what")}</p>
+      </header>
       {why === "expired" && (
         <p role="status" className="text-warn">
           {say("sign.expired")}

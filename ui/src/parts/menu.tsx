@@ -1,7 +1,10 @@
-import { useEffect, useRef, useState } from "react";
+import { Check, Ellipsis } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 
 export interface Command {
   label: string;
+  icon?: ReactNode;
+  isChosen?: boolean; // of commands that choose one thing of several; others have none
   isDangerous?: boolean;
   run: () => void;
 }
@@ -44,29 +47,32 @@ export function Menu({ label, commands }: { label: string; commands: Command[] }
         title={label}
         onClick={() => setOpen(!isOpen)}
       >
-        ⋯
+        <Ellipsis className="inline" />
       </button>
       {isOpen && (
         <div
           ref={list}
           role="menu"
           aria-label={label}
-          className="absolute right-0 z-10 w-44 rounded border border-line bg-page p-1 shadow-lg"
+          className="absolute right-0 z-10 w-52 rounded border border-line bg-page p-1 shadow-lg"
         >
           {commands.map((command) => (
             <button
               key={command.label}
               type="button"
-              role="menuitem"
+              {...(command.isChosen === undefined
+                ? { role: "menuitem" }
+                : { role: "menuitemradio", "aria-checked": command.isChosen })}
               tabIndex={-1}
-              className={`row-link w-full text-left ${command.isDangerous ? "text-bad!" : ""}`}
+              className={`row-link flex! w-full items-center gap-2 text-left ${command.isDangerous ? "text-bad!" : ""}`}
               onMouseDown={(event) => event.preventDefault()} // the focus stays, and with it the menu
               onClick={() => {
                 close();
                 command.run();
               }}
             >
-              {command.label}
+              {command.isChosen ? <Check /> : (command.icon ?? <span className="w-4" />)}
+              <span className="min-w-0">{command.label}</span>
             </button>
           ))}
         </div>
