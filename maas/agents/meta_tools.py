@@ -28,7 +28,11 @@ from shared.db import CONNECTION_LOST
 from shared.models import ToolCall
 
 META = "meta"
+UNKNOWN = "unknown"  # the domain of tools that there are not
 MAX_BATCH_CALLS = 20
+NAMES_HINT = (
+    "tools have the names that getDomainTools lists: call it for the domain that you need, one of {}, then this"
+)
 MERGE_HINT = "merge the answers of the domains into one for the user: figures first, then what to do"
 _DOMAIN_BYTES = 250  # of a domain's answer beside its results
 _ENTITY_BYTES = 3000  # of the ids of what the results speak of
@@ -89,7 +93,7 @@ def meta_tools(
     returns None, the results are given as they are. `open_domain` tells what each domain can be used for in this run.
     """
     catalogue = _Catalogue({domain.name: domain for domain in domains}, tools, open_domain)
-    router = _CallRouter(tools, execute, respond)
+    router = _CallRouter([domain.name for domain in domains if domain.is_open], tools, execute, respond)
 
     @tool(domain=META, effect="read")
     async def getAvailableDomains() -> Any:
@@ -165,7 +169,8 @@ class _Catalogue:
 class _CallRouter:
     """Passes the calls of `executeTools` on, grouped by domain."""
 
-    def __init__(self, tools: Toolset, execute: Execute, respond: Respond | None) -> None:
+    def __init__(self, open_domains: Sequence[str], tools: Toolset, execute: Execute, respond: Respond | None) -> None:
+        self._open_domains = open_domains
         self._tools = tools
         self._execute = execute
         self._respond = respond
@@ -182,7 +187,7 @@ class _CallRouter:
         for one in calls.tools:
             known = self._tools.get(one.name)
             call = ToolCall(f"{META}-{next(self._numbers)}", one.name, json.dumps(one.args, ensure_ascii=False))
-            groups.setdefault(known.domain if known else "unknown", []).append(call)
+            groups.setdefault(known.domain if known else UNKNOWN, []).append(call)
         await debug_log().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
         limit = (MAX_DATA_BYTES - _ANSWER_BYTES - _ENTITY_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
         answers = await run_concurrently(
@@ -194,7 +199,7 @@ class _CallRouter:
             **_entities([found for _, _, found in answers]),
             "domains_called": list(groups),
             "domains": {name: how for name, (_, how, _) in zip(groups, answers, strict=True)},
-            "hint": MERGE_HINT,
+            "hint": NAMES_HINT.format(", ".join(self._open_domains)) if UNKNOWN in groups else MERGE_HINT,
         }
 
     async def _answer(

@@ -169,6 +169,8 @@ async def test_one_domain_fails_alone() -> None:
     assert data["responses"]["crm"][0]["error_code"] == "failed"
     assert data["responses"]["unknown"][0]["error_code"] == "unknown_tool"
     assert data["domains"]["unknown"]["toolsExecuted"] == []
+    assert "getDomainTools" in data["hint"] and "one of ads, creative, crm, then" in data["hint"]
+    assert "merge the answers" in (await Harness().execute("getCampaigns"))["hint"]
 
 
 async def test_agents_put_results_into_words() -> None:

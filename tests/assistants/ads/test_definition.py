@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from maas.agents.routing import by_keywords
@@ -32,6 +35,15 @@ IN_ENGLISH = [
     ("Show the last dialogues", "whatsapp"),
     ("What does a lead cost?", "ads"),
 ]
+
+
+FIGURE = re.compile(r"\d[\d ]*(₽|USD|долл|лид|переписок|горячих)")
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.md")), ids=lambda one: one.stem)
+def test_no_prompt_holds_a_figure_that_a_model_could_give_as_the_answer(file: Path) -> None:
+    """A small model answered the first question of a person with the figures of an example."""
+    assert not FIGURE.search(file.read_text())
 
 
 @pytest.mark.parametrize(("question", "agent"), ROUTES + IN_ENGLISH)
