@@ -1,6 +1,6 @@
 """A connection to one MCP server over the pipes of a program or streamable HTTP, reopened whenever it is lost.
 
-Only this file, `pipes` and those of signing in import the SDK.
+Only this file, `pipes`, `rounds`, `streams` and those of signing in import the SDK.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from maas.tools.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, Http
 from maas.tools.mcp_client.pipes import open_pipes
 from maas.tools.mcp_client.program import program_of
 from maas.tools.mcp_client.remote_tools import MAX_REPLY_BYTES, CallRemote, content_data, convert_tools
+from maas.tools.mcp_client.rounds import call_in_rounds
 from maas.tools.mcp_client.servers import McpServer
 from maas.tools.mcp_client.sign_in import SignIn
 from maas.tools.mcp_client.streams import ClosingStream
@@ -146,7 +147,7 @@ class McpConnection:
             raise self._unreachable()
         try:
             with call_in_progress():
-                result = await client.call_tool(name, dict(arguments))
+                result = await call_in_rounds(client, name, arguments, self._read_list)
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._lost(client) from error

@@ -1,9 +1,12 @@
-"""A stream of messages that says when it ends."""
+"""A stream of messages that says when it ends. A result without a type is complete, as 2026-07-28 requires."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Self
+
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
 
 
 class ClosingStream:
@@ -16,8 +19,11 @@ class ClosingStream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def __aiter__(self) -> Any:
-        return self._stream.__aiter__()
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        async for one in self._stream:
+            if isinstance(one, SessionMessage) and isinstance(one.message, JSONRPCResponse):
+                one.message.result.setdefault("resultType", "complete")  # the SDK refuses results without
+            yield one
 
     async def __aenter__(self) -> Self:
         await self._stream.__aenter__()
