@@ -104,6 +104,15 @@ WANTED: dict[str, tuple[Said, dict[str, int]]] = {
         ],
         {"entries of the registry": 1},
     ),
+    "mempalace.md": (
+        [
+            ("user", "Where did I put the canoe?\nIt was blue."),
+            ("assistant", "In the boat house.\n\nBehind the door."),
+            ("user", "Thanks!"),
+            ("user", "SESSION: the house was painted white.\n## not a heading\n---"),
+        ],
+        {},
+    ),
     "aimem.json": (
         [("user", "User prefers PostgreSQL."), ("user", "Cha gọi tao là 'mày' 🤖")],
         {"links between memories": 1, "entities that were derived": 1},
@@ -154,12 +163,13 @@ def test_who_speaks_and_where(tmp_path: Path) -> None:
     (moved, *_), _ = read(FOLDER / "honcho.json")
     assert (moved.speaker, moved.conversation) == ("ann", "s1")
     kayak, tent, *_, train = read(FOLDER / "hindsight.json")[0]
-    assert (kayak.conversation, kayak.at) == ("chat-2026-03-01", "2026-03-01T09:00:00+00:00")
+    assert (kayak.conversation, kayak.at) == ("chat-2026-03-01", "2026-02-27T18:30:00+00:00")
     assert (tent.external_id, train.at) == ("notes 0", "2026-03-03T08:00:00+00:00")
     (_, met), _ = read(FOLDER / "memorywire.jsonl")
     assert (met.conversation, met.at) == ("helper", "2026-03-02T09:30:00+00:00")
     canoe, *_, house = read(FOLDER / "mempalace.jsonl")[0]
     assert (canoe.conversation, canoe.external_id) == ("/home/ann/chats/boats.jsonl", "drawer_ann_boats_1f2e 0")
+    assert canoe.at == "2026-04-01T08:00:00+00:00"
     assert (house.conversation, house.at) == ("wing_ann/diary", "2026-04-03T10:00:00+00:00")
     _, lives = read(FOLDER / "mem0.json")[0]
     assert (lives.conversation, lives.at) == ("trip", "2025-06-01T15:00:00+00:00")
@@ -249,6 +259,12 @@ def test_archives(tmp_path: Path) -> None:
         archive.write(FOLDER / "mempalace.jsonl", "ann/boats.jsonl")
         archive.writestr("export-manifest.json", "{}")
     assert len(read(palace)[0]) == 5
+    folder = tmp_path / "folder.zip"
+    with zipfile.ZipFile(folder, "w") as archive:
+        archive.write(FOLDER / "mempalace.md", "ann/boats.md")
+        archive.writestr("index.md", "# Palace Export")
+        archive.writestr("ann/notes.md", "# Notes")
+    assert read(folder)[0] == read(FOLDER / "mempalace.md")[0]
     empty = tmp_path / "empty.zip"
     with zipfile.ZipFile(empty, "w") as archive:
         archive.writestr("photo.png", "x")

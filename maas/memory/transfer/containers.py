@@ -15,12 +15,14 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from maas.memory.transfer.ndjson import import_error
+from maas.memory.transfer.palace import is_room, write_room_lines
 from shared.query import NAME
 
+HEAD_BYTES = 1024  # of a file, by which it is known
 MAX_UNPACKED_BYTES = 4 * 1024**3  # of one archive
 MEMBER = re.compile(
     r"(?:.*/)?(conversations(?:-\d+)?\.json|memories(?:/[^/]+)?\.json|My ?Activity\.json|[^/]+\.af|"
-    r"documents/\d{6}\.json|[^/]+/[^/]+\.jsonl)",
+    r"documents/\d{6}\.json|[^/]+/[^/]+\.jsonl|[^/]+/[^/]+\.md)",
     re.IGNORECASE,
 )
 MANIFEST = "manifest.json"  # of an archive of Hindsight: how many of what else there is
@@ -34,26 +36,43 @@ def unpack(path: Path, owner: str | None) -> Iterator[tuple[BinaryIO, str]]:
     `owner`: whose chats are taken of a database, an id or an email. Raises MaasError('bad_import').
     """
     with path.open("rb") as file:
-        head = file.read(16)
+        head = file.read(HEAD_BYTES)
         file.seek(0)
         if head.startswith(b"PK\x03\x04"):
             yield from _members(file, path.name)
-        elif head == b"SQLite format 3\0":
+        elif head.startswith(b"SQLite format 3\0"):
             with TemporaryFile() as lines:
                 _write_lines(path, owner, lines)
                 lines.seek(0)
                 yield lines, path.name
+        elif is_room(head):
+            yield from _room(file, path.name)
         else:
             yield file, path.name
+
+
+def _is_known(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    """Whether a Markdown file is a room of MemPalace; other archives have Markdown, too."""
+    if not member.filename.lower().endswith(".md"):
+        return True
+    with archive.open(member) as file:
+        return is_room(file.read(HEAD_BYTES))
+
+
+def _room(file: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, str]]:
+    with TemporaryFile() as lines:
+        write_room_lines(file, name, lines)
+        lines.seek(0)
+        yield lines, name
 
 
 def _members(file: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, str]]:
     try:
         with zipfile.ZipFile(file) as archive:
             files = sorted(archive.infolist(), key=lambda one: one.filename)
-            members = [one for one in files if MEMBER.fullmatch(one.filename)]
+            members = [one for one in files if MEMBER.fullmatch(one.filename) and _is_known(archive, one)]
             if not members:
-                known = "conversations.json, MyActivity.json, agent file, documents/000000.json or WING/ROOM.jsonl"
+                known = "conversations.json, MyActivity.json, agent file, documents/000000.json, WING/ROOM.jsonl or .md"
                 raise import_error(name, f"the archive holds no {known}")
             if members[0].filename.startswith("documents/"):
                 members += [one for one in files if one.filename == MANIFEST]
@@ -61,7 +80,11 @@ def _members(file: BinaryIO, name: str) -> Iterator[tuple[BinaryIO, str]]:
                 raise import_error(name, f"is larger than {MAX_UNPACKED_BYTES // 1024**3} GiB when unpacked")
             for one in members:
                 with archive.open(one) as member:
-                    yield member, f"{name}/{one.filename}"  # type: ignore[misc]
+                    where = f"{name}/{one.filename}"
+                    if one.filename.lower().endswith(".md"):
+                        yield from _room(member, where)  # type: ignore[arg-type]
+                    else:
+                        yield member, where  # type: ignore[misc]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise import_error(name, f"is no readable archive: {error}") from error
 

@@ -1,4 +1,9 @@
-"""Documents of Hindsight, as its document transfer exports them: what was retained; and the facts made from it."""
+"""Documents of Hindsight, as its document transfer exports them: what was retained; and the facts made from it.
+
+The form is that of TransferDocument and TransferManifest in vectorize-io/hindsight,
+`hindsight-api-slim/hindsight_api/engine/transfer/schema.py` and `export.py` at da9a588c; what was retained with a
+document, of `_build_retain_params` in `engine/retain/orchestrator.py`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,8 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
     if "source_bank_id" in item:
         yield from (LeftOut(what, item[name]) for name, what in DERIVED.items() if item.get(name))
         return
-    document, at = item["id"], item.get("created_at")
+    document = item["id"]
+    at = (item.get("retain_params") or {}).get("event_date") or item.get("created_at")  # said, else retained
     facts = item.get("facts") or []
     text = item.get("original_text")
     chunks = sorted(item.get("chunks") or [], key=lambda one: one["chunk_index"])

@@ -1,4 +1,9 @@
-"""Drawers of MemPalace, as `mempalace export --format jsonl` writes them: passages, word for word."""
+"""Drawers of MemPalace: passages, word for word, one a line.
+
+Their metadata are those that `mempalace/convo_miner.py`, `miner.py` and `diary_ingest.py` of 3.11.0 give them. The
+lines are those of `export --format jsonl` in MemPalace/mempalace's pull request 2209, which no release has; its
+Markdown is turned into them (`maas/memory/transfer/palace.py`).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,7 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
     if about.get("room") == REGISTRY:
         yield LeftOut("entries of the registry")
         return
-    at = about.get("filed_at") or None
+    at = about.get("authored_at") or about.get("filed_at") or None  # when it was said, else when it was read
     conversation = about.get("source_file") or "/".join(str(about[one]) for one in ("wing", "room") if one in about)
     if about.get("ingest_mode") != "convos":
         yield Draft("user", text, drawer, at, conversation or None)
