@@ -32,7 +32,7 @@ returns jsonb language sql stable as $$
     select o.key, null from maas.chat_conversations c cross join lateral jsonb_each(c.start_results) o
     where c.id = p_conversation and c.user_id = p_user
       and maas.maas_repeats(maas.maas_lexemes(o.value::text), (select terms from own), 4)
-  ), memories as (
+  ), named as (
     select (s->>'id')::uuid as id
     from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s
     where s ? 'origins' or s->>'kind' = 'summary'
@@ -47,7 +47,7 @@ returns jsonb language sql stable as $$
     left join maas.knowledge_documents k on k.id = d.id
     where c.documents is null or d.id is not null
     union all
-    select jsonb_build_array(o) from memories m cross join lateral (
+    select jsonb_build_array(o) from named m cross join lateral (
       select l.tsv, l.origins from maas.raw_logs l where l.id = m.id and l.user_id = p_user and l.origins <> '[]'
       union all
       select r.tsv, r.origins from maas.lsm_storage r where r.id = m.id and r.user_id = p_user and r.origins <> '[]') g

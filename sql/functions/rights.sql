@@ -17,7 +17,8 @@
 create or replace function maas.maas_table_rights() returns table (role_name text, privileges text, relations text[])
 language sql immutable as $$
   with lists(memory, shown, asked) as (values (
-    array['raw_logs', 'lsm_storage', 'facts', 'chat_conversations', 'chat_messages', 'attachments'],
+    array['raw_logs', 'lsm_storage', 'memory_corrections', 'memories', 'facts', 'chat_conversations', 'chat_messages',
+      'attachments'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, '
       'is_remembered, idempotency_key, priority, run_at, debounce, attributes, status, archive_status, sources, '
@@ -50,7 +51,7 @@ language sql immutable as $$
       'debounced_requests', 'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics',
       'engine_settings',
       'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'user_identities', 'user_roles',
-      'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'fact_decisions', 'fact_names',
+      'compactions', 'forgotten_memories', 'erasures', 'fact_decisions', 'fact_names',
       'api_keys', 'ai_conversations', 'audit', 'trial_sets', 'trial_set_runs',
       'user_settings', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks',
       'knowledge_terms',
@@ -65,7 +66,6 @@ language sql immutable as $$
     ('maas_worker', 'select', memory || array[
       'pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
       'assistants', 'tools', 'engine_settings', 'pauses', 'model_limits', 'app_users', 'compactions',
-      'memory_corrections',
       'fact_decisions', 'fact_names', 'user_settings', 'user_profiles', 'user_preferences', 'knowledge_documents',
       'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings',
       'embedding_fills',
@@ -334,7 +334,9 @@ begin
       || case g.relation when 'chat_messages' then ' and role in (''user'', ''assistant''))' else ')' end)
     from (
       select unnest(relations) as relation from maas.maas_table_rights()
-      where role_name = 'authenticated' and privileges = 'select') g;
+      where role_name = 'authenticated' and privileges = 'select') g
+    -- a view has the row security of its tables
+    where exists (select from pg_class where oid = format('maas.%I', g.relation)::regclass and relkind = 'r');
   end if;
   return missing;
 end $$;

@@ -37,7 +37,7 @@
 --                     (end_failed_run). maas_retry_run: FAILED -> NEW, a new try.
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
 --   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown
---                     behind it.
+--                     behind it. Applications read messages as they stand now from the view memories.
 --   maas_store_exchange  stores what a pass-through model answered: it passes no stage before the Archivist.
 --                     maas_drop_replaced takes an exchange out of memory whose question was answered again.
 --   maas_facts        reads what is true of a user from the rows of facts, which maas_write_facts adds with a summary;

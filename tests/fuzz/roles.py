@@ -18,6 +18,8 @@ OWN = (
     "run_requests",
     "raw_logs",
     "lsm_storage",
+    "memory_corrections",
+    "memories",
     "facts",
     "chat_conversations",
     "chat_messages",

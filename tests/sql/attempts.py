@@ -70,7 +70,10 @@ OWN_STATES = {
 }
 WRITTEN = {name: OWN_STATES[name] for name in ("status", "final_answer", "archive_status", "created_at")}
 SENT = ("draft_context", "final_context_payload", "analysis_result")
-MEMORY = ("raw_logs", "lsm_storage", "facts", "chat_conversations", "chat_messages", "attachments")
+MEMORY = (
+    "raw_logs", "lsm_storage", "memory_corrections", "memories", "facts", "chat_conversations", "chat_messages",
+    "attachments",
+)  # fmt: skip
 ATTEMPTS = (
     Attempt("see requests and answers", see("pipeline_runs", columns="user_id, user_query, status, final_answer")),
     Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in SENT)),
@@ -263,6 +266,12 @@ def populate(connection: Connection) -> None:
             (user,),
         )
         engine.finish(run)
+        connection.execute(
+            """insert into memory_corrections (id, user_id, memory_id, root_id)
+               select a.id, a.user_id, q.id, q.id from raw_logs a join raw_logs q using (run_id, user_id)
+               where a.user_id = %s and a.message_type = 'assistant_response' and q.message_type = 'user_query'""",
+            (user,),
+        )
 
 
 def become(connection: Connection, role: str, user: UUID | None) -> None:

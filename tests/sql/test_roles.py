@@ -100,11 +100,12 @@ def test_who_runs_as_the_owner_finds_our_tables(known: Connection) -> None:
 
 
 def test_views_that_see_all_are_for_the_trusted(known: Connection) -> None:
-    """A client has one view, which sees what its session may see."""
+    """A client has two views, which see what its session may see."""
     views = f"select relname from {RELATIONS} c where relkind = 'v' and has_table_privilege(%s, oid, 'select')"
-    sees = "select reloptions from pg_class where oid = 'maas.run_requests'::regclass"
-    assert [values(known, views, role) for role in CLIENTS] == [[], ["run_requests"], ["run_requests"]]
-    assert values(known, sees) == [["security_invoker=true"]]
+    sees = "select reloptions from pg_class where oid in ('maas.run_requests'::regclass, 'maas.memories'::regclass)"
+    theirs = ["memories", "run_requests"]
+    assert [sorted(values(known, views, role)) for role in CLIENTS] == [[], theirs, theirs]
+    assert values(known, sees) == [["security_invoker=true"]] * 2
 
 
 def test_rights_may_be_granted_again(known: Connection) -> None:
