@@ -894,6 +894,19 @@ class SpendingRow(TypedDict):
 
 spending: Query[SpendingRow, pg.uuid]
 
+class BudgetRow(TypedDict):
+    user_id: UUID
+    daily_tokens: int | None
+    daily_dollars: float | None
+    changed_by: str
+    updated_at: datetime
+
+budget: Query[BudgetRow, pg.uuid]
+
+set_budget: Value[None, Never, pg.uuid, pg.int8, pg.float8, pg.text]
+
+drop_budget: Value[bool, Never, pg.uuid, pg.text]
+
 add_usage: Value[None, Never, pg.uuid, pg.text, pg.text, pg.int4, pg.int4]
 
 class SpentRow(TypedDict):

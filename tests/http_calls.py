@@ -57,6 +57,8 @@ MORE: dict[str, dict[str, Any]] = {
     "post_webhook": {"url": "https://hooks.example/maas"},
     "post_shared_webhook": {"url": "https://hooks.example/maas"},
     "post_schedule": {"cron": "30 8 * * 1-5"},
+    "put_budget": {"daily_tokens": 1000, "daily_dollars": None},
+    "put_user_budget": {"daily_tokens": 1000, "daily_dollars": None},
     "put_trial_set": {"run_ids": [str(NOBODY)]},
     "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},

@@ -14,6 +14,19 @@ MICRO_DOLLARS = 1_000_000  # of a dollar
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """What a user may use in a day; None for no limit. `is_set`: by an operator, instead of the settings."""
+
+    daily_tokens: int | None
+    daily_dollars: float | None
+    is_set: bool
+
+    @property
+    def is_unlimited(self) -> bool:
+        return self.daily_tokens is None and self.daily_dollars is None
+
+
+@dataclass(frozen=True, slots=True)
 class Spending:
     """What a user has used, and may use in a day; None for no limit. `renewed_at` is when the next day begins."""
 
@@ -33,16 +46,29 @@ class Spending:
         )
 
 
+async def read_budget(db: Database, settings: Settings, user_id: UUID, version: str | None = None) -> Budget:
+    """The budget that operators have set for this user, else for all, else that of the settings.
+
+    With the version of assistants and prompts, which what is set makes anew, it is read once for each.
+    """
+    rows = await db.shared_rows(queries.budget, user_id, version=version)
+    if not rows:
+        return Budget(settings.budgets.user_daily_tokens, settings.budgets.user_daily_dollars, is_set=False)
+    row = rows[0]
+    return Budget(row["daily_tokens"], row["daily_dollars"], is_set=True)
+
+
 async def read_spending(db: Database, settings: Settings, user_id: UUID) -> Spending:
     """What a user has used; zeros for a user for whom no model was asked."""
     row = await db.row(queries.spending, user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
+    budget = await read_budget(db, settings, user_id)
     return Spending(
         row["tokens_today"],
         row["price_today"] / MICRO_DOLLARS,
         row["tokens"],
         row["price"] / MICRO_DOLLARS,
-        settings.budgets.user_daily_tokens,
-        settings.budgets.user_daily_dollars,
+        budget.daily_tokens,
+        budget.daily_dollars,
         next_day(settings),
     )
 

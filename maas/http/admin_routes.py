@@ -6,7 +6,7 @@ from typing import get_args
 
 from maas.engine.states import QueueState
 from maas.http import attachments, knowledge, schemas, webhooks
-from maas.http.admin import actions, inventory, overview, people, prompts, run_control, spending, trial_sets
+from maas.http.admin import actions, budgets, inventory, overview, people, prompts, run_control, spending, trial_sets
 from maas.http.parameters import ANSWERS, FILTERS, LEVEL, PAGE, SEARCH, TEXT, TIME, USER, one_of
 from maas.http.route import Parameters, Route
 
@@ -25,6 +25,15 @@ ADMIN_ROUTES = (
               "by": ({"type": "string", "enum": [*get_args(spending.SpendingKey)], "default": "day"}, "What it is by."),
               "from": (TIME, "By default 30 days, today included."),
               "to": (TIME, "By default now; at most 400 days before it are counted."), "limit": PAGE["limit"]}),
+    Route("GET", "/v1/admin/budget", budgets.get_budget, "admin", response=budgets.UserBudget),
+    Route("PUT", "/v1/admin/budget", budgets.put_budget, "admin", budgets.NewBudget, budgets.UserBudget,
+          errors=(400, 413, 415, 422)),
+    Route("DELETE", "/v1/admin/budget", budgets.delete_budget, "admin", status=204, errors=(404,)),
+    Route("GET", "/v1/admin/users/{id}/budget", budgets.get_user_budget, "admin", response=budgets.UserBudget,
+          errors=(404,)),
+    Route("PUT", "/v1/admin/users/{id}/budget", budgets.put_user_budget, "admin", budgets.NewBudget,
+          budgets.UserBudget, errors=(400, 404, 413, 415, 422)),
+    Route("DELETE", "/v1/admin/users/{id}/budget", budgets.delete_user_budget, "admin", status=204, errors=(404,)),
     Route("GET", "/v1/admin/inventory", inventory.get_inventory, "admin", response=inventory.Inventory),
     Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=overview.AdminRunPage, errors=(400,),
           query={

@@ -1,6 +1,7 @@
 """Budgets: what one run may use, and what one user may use in a day, in tokens and in dollars.
 
-A day begins at midnight in MAAS_TIMEZONE. Before each model call the sums are read; without a budget nothing is read.
+A day begins at midnight in MAAS_TIMEZONE. Before each model call the sums are read, where there is a budget: the
+settings have one, or operators have set one, which is read once for each version of assistants and prompts.
 Nothing is locked for that, so calls that are in flight when a budget is spent are still counted: a user exceeds it by
 at most what the calls in flight at that moment use.
 """
@@ -13,7 +14,7 @@ from uuid import UUID
 
 from maas import queries
 from maas.engine.run import Run, StageLog
-from maas.engine.spending import MICRO_DOLLARS, next_day
+from maas.engine.spending import MICRO_DOLLARS, Budget, next_day, read_budget
 from maas.engine.stages import Deps
 from maas.engine.states import RunKind
 from maas.settings import Settings
@@ -54,16 +55,18 @@ class Spender(Protocol):
 
 
 async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
-    """Raises OverBudget when MAAS_RUN_MAX_TOKENS is reached, DayBudgetSpent when a budget of the user's day is.
+    """Raises OverBudget when MAAS_RUN_MAX_TOKENS is reached, DayBudgetSpent when the budget of the user's day is.
 
     The built-in model is free. Calls of this stage that are not stored yet are counted, too.
     """
     settings = deps.settings
     run_limit = settings.budgets.run_max_tokens if isinstance(spender, Run) else None
-    if isinstance(spender, Run) and spender.kind == RunKind.TRIAL:
-        return  # an administrator's, not the user's
-    max_tokens, max_dollars = settings.budgets.user_daily_tokens, settings.budgets.user_daily_dollars
-    if (run_limit, max_tokens, max_dollars) == (None, None, None) or model.provider == FREE_PROVIDER:
+    is_trial = isinstance(spender, Run) and spender.kind == RunKind.TRIAL
+    if is_trial or model.provider == FREE_PROVIDER:
+        return  # a trial is an administrator's, not the user's
+    version = spender.assistants_version if isinstance(spender, Run) else None
+    budget = await read_budget(deps.db, settings, spender.user_id, version)
+    if run_limit is None and budget.is_unlimited:
         return
     row = await deps.db.row(queries.spent, spender.id, spender.user_id, _unsaved(spender.log.calls))
     assert row is not None
@@ -71,14 +74,20 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
         used = f"has used {row['run_tokens']:,} of {run_limit:,} tokens"
         raise OverBudget("over_budget", f"MAAS_RUN_MAX_TOKENS: this run {used}")
     tokens, dollars = row["tokens_today"], row["price_today"] / MICRO_DOLLARS
-    cause = None
-    if max_tokens is not None and tokens >= max_tokens:
-        cause = f"MAAS_USER_DAILY_TOKENS: this user today has used {tokens:,} of {max_tokens:,} tokens"
-    elif max_dollars is not None and dollars >= max_dollars:
-        cause = f"MAAS_USER_DAILY_DOLLARS: this user today has used {dollars:.4f} of {max_dollars:.4f} dollars"
-    if cause is not None:
+    if (cause := _spent_budget(budget, tokens, dollars)) is not None:
         spender.log.limited = LIMITED
         raise DayBudgetSpent("over_budget", cause)
+
+
+def _spent_budget(budget: Budget, tokens: int, dollars: float) -> str | None:
+    """Which limit of a day is reached, and by what; None for none."""
+    if budget.daily_tokens is not None and tokens >= budget.daily_tokens:
+        name = "user_budgets.daily_tokens" if budget.is_set else "MAAS_USER_DAILY_TOKENS"
+        return f"{name}: this user today has used {tokens:,} of {budget.daily_tokens:,} tokens"
+    if budget.daily_dollars is not None and dollars >= budget.daily_dollars:
+        name = "user_budgets.daily_dollars" if budget.is_set else "MAAS_USER_DAILY_DOLLARS"
+        return f"{name}: this user today has used {dollars:.4f} of {budget.daily_dollars:.4f} dollars"
+    return None
 
 
 def spent_answer(run: Run, settings: Settings, language: Literal["ru", "en"]) -> str:

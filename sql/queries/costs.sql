@@ -8,6 +8,16 @@ select coalesce(tokens_today, 0)::bigint as tokens_today, coalesce(price_today, 
   tokens::bigint as tokens, price::bigint as price
 from maas.v_cost_user where user_id = $1;
 
+-- name: budget  -- $1 user: what operators have set for the user, else for all; no row: nothing
+select user_id, daily_tokens, daily_dollars, actor as changed_by, updated_at from maas.user_budgets
+where user_id = $1 or user_id = '00000000-0000-0000-0000-000000000000' order by user_id desc limit 1;
+
+-- name: set_budget  -- $1 user, $2 tokens, $3 dollars, $4 actor
+select maas.maas_set_budget($1, $2, $3, $4);
+
+-- name: drop_budget  -- $1 user, $2 actor
+select maas.maas_drop_budget($1, $2);
+
 -- name: add_usage  -- $1 user, $2 provider, $3 model, $4 tokens in, $5 out
 select maas.maas_add_usage($1, $2, $3, $4, $5);
 

@@ -49,6 +49,21 @@ create table maas.token_usage (
 comment on table maas.token_usage is
   'Tokens (in and out) and known prices (micro-dollars) of a user''s model calls per day in MAAS_TIMEZONE';
 
+create table maas.user_budgets (
+  user_id uuid primary key,
+  daily_tokens bigint check (daily_tokens > 0),
+  daily_dollars float8 check (daily_dollars > 0),
+  actor text not null,
+  updated_at timestamptz not null default clock_timestamp()
+);
+comment on table maas.user_budgets is
+  'Budgets of a day that operators have set, instead of MAAS_USER_DAILY_TOKENS and MAAS_USER_DAILY_DOLLARS; '
+  'maas_set_budget writes them, and they are in force at the next model call';
+comment on column maas.user_budgets.user_id is
+  'Whose budget it is; the UUID of zeros: of all users without one of their own';
+comment on column maas.user_budgets.daily_tokens is 'Null: no limit';
+comment on column maas.user_budgets.daily_dollars is 'Null: no limit';
+
 create table maas.model_prices (
   provider varchar(50) not null,
   model text not null,

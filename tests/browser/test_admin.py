@@ -199,3 +199,19 @@ def test_a_prompt_is_tried_on_a_set_of_requests(stack: Stack, visit: Visitor, wo
     shot(page, "trial-set")
     tried = "select from pipeline_runs where kind = 'trial' and metadata->'trial'->>'run_id' = any(%s)"
     assert len(stack.rows(tried, runs)) == 2
+
+
+def test_a_budget_is_set_and_ended_without_a_restart(stack: Stack, visit: Visitor, word: str) -> None:
+    user = uuid4()
+    stack.wait_archived(stack.ask(user, f"My heron is called {word}."))
+    page = visit(f"admin/users/{user}")
+    budget = page.locator("details").filter(has_text="Daily budget of this user")
+    budget.locator("summary").click()
+    budget.get_by_label("Tokens a day").fill("5000")
+    budget.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Daily budget: 5,000 tokens")).to_be_visible()
+    assert stack.client.get(f"/v1/users/{user}/spending").json()["daily_tokens"] == 5000
+    shot(page, "budget")
+    budget.get_by_role("button", name="End this budget").click()
+    page.get_by_role("dialog").get_by_role("button", name="End this budget").click()
+    expect(page.get_by_text("Daily budget: none")).to_be_visible()

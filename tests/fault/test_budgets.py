@@ -152,3 +152,56 @@ def test_doctor_names_a_model_without_a_price(stack: Stack) -> None:
     said = maas(stack, "doctor", **model, MAAS_USER_DAILY_DOLLARS="1").stdout
     assert "openai:nobody-knows has no price" in " ".join(said.split())
     assert "has no price" not in maas(stack, "doctor", **model).stdout
+
+
+def test_a_budget_that_is_set_while_everything_runs(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """It takes the place of the settings' at the next call; a user's own that of all; ending it brings that back."""
+    stack.start_server(MAAS_USER_DAILY_TOKENS="60")
+    stack.start_orchestrator(**models.settings(), MAAS_USER_DAILY_TOKENS="60")
+    spend(stack, user, 70, 0)
+    own, everybody = f"/v1/admin/users/{user}/budget", "/v1/admin/budget"
+
+    def limited() -> str | None:
+        run_id = stack.ask(user, "Hello?")
+        answer = stack.answer(run_id)
+        stack.wait_archived(run_id)
+        spending = stack.client.get(f"/v1/users/{user}/spending").json()
+        assert spending["is_spent"] is (answer["limited"] == "budget")
+        found: str | None = answer["limited"]
+        return found
+
+    def put(path: str, tokens: int | None) -> None:
+        body = {"daily_tokens": tokens, "daily_dollars": None}
+        reply = stack.client.put(path, json=body)
+        assert reply.status_code == 200, reply.text
+        assert (reply.json()["daily_tokens"], reply.json()["is_own"]) == (tokens, True)
+
+    settings = stack.client.get(own).json()
+    assert (settings["daily_tokens"], settings["is_own"], settings["changed_by"]) == (60, False, None)
+    assert limited() == "budget"
+    put(own, 100_000)
+    assert limited() is None
+    put(own, 65)
+    assert limited() == "budget"
+    put(everybody, 200_000)
+    assert limited() == "budget"
+    assert stack.client.delete(own).status_code == 204
+    of_all = stack.client.get(own).json()
+    assert (of_all["daily_tokens"], of_all["is_own"], of_all["changed_by"]) == (200_000, False, "http")
+    assert limited() is None
+    put(everybody, None)
+    assert limited() is None
+    assert stack.client.delete(everybody).status_code == 204
+    assert limited() == "budget"
+    assert [stack.client.delete(path).status_code for path in (own, everybody)] == [404, 404]
+    for wrong in ({"daily_tokens": 0, "daily_dollars": None}, {"daily_tokens": 1}, {"daily_dollars": 1e12}):
+        assert stack.client.put(own, json=wrong).status_code == 422
+    actions = stack.rows("select action, user_id from audit where action like 'budget%%' order by id")
+    assert [(row["action"], row["user_id"]) for row in actions] == [
+        ("budget_set", user),
+        ("budget_set", user),
+        ("budget_set", None),
+        ("budget_drop", user),
+        ("budget_set", None),
+        ("budget_drop", None),
+    ]

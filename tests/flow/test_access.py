@@ -191,7 +191,9 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
         missing = (
             {404}
             if any(name in route.path for name in ("{key}", "{document}", "{entity}", "{set}"))
-            or route.path.endswith(("/try", "/reset", "/actions/decide", "/v1/messages"))  # the last without a model
+            or route.path.endswith(
+                ("/try", "/reset", "/budget", "/actions/decide", "/v1/messages")
+            )  # the last without a model
             else set()
         )
         if route.path.startswith("/v1/admin/") and name != "root":

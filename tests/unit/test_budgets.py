@@ -1,4 +1,4 @@
-"""Budgets: when a day ends, what is spent, and that nothing is read where there is no budget."""
+"""Budgets: when a day ends, what is spent, and that the built-in model needs none."""
 
 from __future__ import annotations
 
@@ -70,11 +70,10 @@ def test_a_budget_is_spent_when_it_is_reached(tokens: int | None, dollars: float
     assert replace(NONE, daily_tokens=tokens, daily_dollars=dollars).is_spent is is_spent
 
 
-async def test_without_a_budget_nothing_is_read() -> None:
+async def test_for_the_built_in_model_nothing_is_read() -> None:
     """There is no database to read; the built-in model is free whatever the budgets are."""
     nowhere = cast(Database, None)
     free = cast(Any, type("Free", (), {"provider": "extractive", "name": "builtin"})())
-    await check_budget(RUN, Deps(nowhere, load_settings(), RoleModels({}, cast(Model, free))), Named())
     spent = load_settings(user_daily_tokens=1, user_daily_dollars=0.1, run_max_tokens=1)
     await check_budget(RUN, Deps(nowhere, spent, RoleModels({}, cast(Model, free))), free)
     with pytest.raises(AttributeError):

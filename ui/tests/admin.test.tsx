@@ -54,6 +54,8 @@ const RUN = {
   models: ["openai:gpt"],
 };
 
+const NO_BUDGET = { daily_tokens: null, daily_dollars: null, is_own: false, changed_by: null, updated_at: null };
+
 function body({ path, method }: Asked): unknown {
   const route = path.split("?")[0]!;
   const page = (...results: unknown[]) => ({ results, next: null });
@@ -62,6 +64,7 @@ function body({ path, method }: Asked): unknown {
   if (route === "/v1/caller") return { scopes: ["admin"], is_bound: false };
   if (route === "/v1/admin/users") return { ...page(PERSON), total: { users: 10_000, errors: 14, dollars: 99 } };
   if (route === "/v1/admin/runs") return page(RUN);
+  if (route.endsWith("/budget")) return NO_BUDGET;
   if (route === "/v1/admin/spending")
     return {
       ...page(SPENT),

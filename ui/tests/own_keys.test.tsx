@@ -42,6 +42,8 @@ beforeEach(async () => {
       return {
         body: { results: [{ user_id: ANN, names: [], name: "Ann", email: null, runs: 0, errors: 0, dollars: 0 }] },
       };
+    if (path.endsWith("/budget"))
+      return { body: { daily_tokens: null, daily_dollars: null, is_own: false, changed_by: null } };
     if (path.endsWith("/preferences")) return { body: { preferences: {} } };
     if (path.endsWith("/profile")) return { body: { name: "Ann", language: "en" } };
     if (path.endsWith("/spending"))

@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas import queries
-from maas.engine.spending import read_spending
+from maas.engine.spending import read_budget, read_spending
 from maas.http.authorize import hold_stream, principal_of
 from maas.http.openai import client_request_id, error_of_failed_run, openai_error_response
 from maas.http.openai.caller import Caller, bad_parameter, read_caller, resolve_caller
@@ -211,8 +211,7 @@ async def _recall(
 
 
 async def _check_budget(state: AppState, user_id: UUID) -> None:
-    budgets = state.settings.budgets
-    if budgets.user_daily_tokens is None and budgets.user_daily_dollars is None:
+    if (await read_budget(state.db, state.settings, user_id)).is_unlimited:
         return
     spending = await read_spending(state.db, state.settings, user_id)
     if spending.is_spent:

@@ -7,6 +7,7 @@ import { useTitleOf } from "../parts/assistants";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say, sayOr } from "../texts";
+import { Budget } from "./budget";
 import { dayToTime, useFilters } from "./filters";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { ofNumbers, Sheet, Table } from "./sheet";
@@ -28,6 +29,7 @@ export function SpendingPage() {
   const titleOf = useTitleOf();
   return (
     <Sheet title={say("admin.spending")}>
+      <Budget userId={null} />
       <div className="flex flex-wrap gap-6">
         <Ranges value={range} onChange={(value) => setFilter("days", String(value))} />
         <div role="group" aria-label={say("admin.spendingBy")} className="flex flex-wrap gap-2">

@@ -21,6 +21,7 @@ import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { formatDollars, formatNumber, say } from "../texts";
+import { Budget } from "./budget";
 import { DocumentsTable } from "./documents";
 import { Pause } from "./pauses";
 import { RunsTable } from "./runs_table";
@@ -48,6 +49,7 @@ export function UserPage() {
           </p>
           <Acts person={person} />
           <Facts person={person} />
+          <Budget userId={person.user_id} />
           <Requests id={person.user_id} />
           <Conversations id={person.user_id} />
           <Documents id={person.user_id} />

@@ -207,6 +207,16 @@ export interface paths {
   "/v1/admin/spending": {
     get: operations["get_admin_spending"];
   };
+  "/v1/admin/budget": {
+    get: operations["get_budget"];
+    put: operations["put_budget"];
+    delete: operations["delete_budget"];
+  };
+  "/v1/admin/users/{id}/budget": {
+    get: operations["get_user_budget"];
+    put: operations["put_user_budget"];
+    delete: operations["delete_user_budget"];
+  };
   "/v1/admin/inventory": {
     get: operations["get_inventory"];
   };
@@ -990,6 +1000,10 @@ export interface components {
       per_minute?: number | null;
       days?: number | null;
     };
+    NewBudget: {
+      daily_tokens: number | null;
+      daily_dollars: number | null;
+    };
     NewConversation: {
       user_id: string;
       assistant?: string;
@@ -1702,6 +1716,13 @@ export interface components {
     User: {
       user_id: string;
       external_id: string;
+    };
+    UserBudget: {
+      daily_tokens: number | null;
+      daily_dollars: number | null;
+      is_own: boolean;
+      changed_by: string | null;
+      updated_at: string | null;
     };
     UserSession: {
       id: string;
@@ -3097,6 +3118,79 @@ export interface operations {
         content: {
           "application/json": components["schemas"]["SpendingList"];
         };
+      };
+    };
+  };
+  get_budget: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserBudget"];
+        };
+      };
+    };
+  };
+  put_budget: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewBudget"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserBudget"];
+        };
+      };
+    };
+  };
+  delete_budget: {
+    responses: {
+      204: {
+      };
+    };
+  };
+  get_user_budget: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserBudget"];
+        };
+      };
+    };
+  };
+  put_user_budget: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewBudget"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["UserBudget"];
+        };
+      };
+    };
+  };
+  delete_user_budget: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {
       };
     };
   };
