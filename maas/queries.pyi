@@ -549,6 +549,17 @@ class AdminAuditRow(TypedDict):
 
 admin_audit: Query[AdminAuditRow, pg.uuid, pg.text, pg.int8, pg.int8]
 
+class SavedFiltersRow(TypedDict):
+    list: Literal["runs", "users"]
+    name: str
+    query: str
+
+saved_filters: Query[SavedFiltersRow, pg.text]
+
+save_filter: Value[bool, Never, pg.text, pg.text, pg.text, pg.text]
+
+drop_filter: Value[bool, Never, pg.text, pg.text, pg.text]
+
 # attachments.sql
 
 keep_attachment: Value[UUID, Never, pg.uuid, pg.uuid, pg.text, pg.int4, pg.int4, pg.bytea]

@@ -57,6 +57,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_webhook": {"url": "https://hooks.example/maas"},
     "post_shared_webhook": {"url": "https://hooks.example/maas"},
     "post_schedule": {"cron": "30 8 * * 1-5"},
+    "put_filter": {"query": "status=FAILED"},
     "put_budget": {"daily_tokens": 1000, "daily_dollars": None},
     "put_user_budget": {"daily_tokens": 1000, "daily_dollars": None},
     "put_trial_set": {"run_ids": [str(NOBODY)]},
@@ -74,6 +75,8 @@ PLACES = (
     ("chat", "tea"),
     ("role", "Mentor"),
     ("set", "usual"),
+    ("list", "runs"),
+    ("filter", "usual"),
     ("entity_type", "user"),
     ("entity", "nobody"),
 )

@@ -6,7 +6,18 @@ from typing import get_args
 
 from maas.engine.states import QueueState
 from maas.http import attachments, knowledge, schemas, webhooks
-from maas.http.admin import actions, budgets, inventory, overview, people, prompts, run_control, spending, trial_sets
+from maas.http.admin import (
+    actions,
+    budgets,
+    filters,
+    inventory,
+    overview,
+    people,
+    prompts,
+    run_control,
+    spending,
+    trial_sets,
+)
 from maas.http.parameters import ANSWERS, FILTERS, LEVEL, PAGE, SEARCH, TEXT, TIME, USER, one_of
 from maas.http.route import Parameters, Route
 
@@ -34,6 +45,10 @@ ADMIN_ROUTES = (
     Route("PUT", "/v1/admin/users/{id}/budget", budgets.put_user_budget, "admin", budgets.NewBudget,
           budgets.UserBudget, errors=(400, 404, 413, 415, 422)),
     Route("DELETE", "/v1/admin/users/{id}/budget", budgets.delete_user_budget, "admin", status=204, errors=(404,)),
+    Route("GET", "/v1/admin/filters", filters.get_filters, "admin", response=filters.SavedFilterList),
+    Route("PUT", "/v1/admin/filters/{list}/{filter}", filters.put_filter, "admin", filters.NewFilter,
+          filters.SavedFilter, errors=(400, 403, 404, 413, 415, 422)),
+    Route("DELETE", "/v1/admin/filters/{list}/{filter}", filters.delete_filter, "admin", status=204, errors=(404,)),
     Route("GET", "/v1/admin/inventory", inventory.get_inventory, "admin", response=inventory.Inventory),
     Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=overview.AdminRunPage, errors=(400,),
           query={

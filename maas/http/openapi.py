@@ -100,6 +100,8 @@ PATH_PARAMETERS = {
     "role": "The role of a prompt.",
     "key": "The id of a key.",
     "set": "The name of a set.",
+    "list": "runs or users.",
+    "filter": "The name of filters.",
     "entity_type": "user: nothing else can be deleted.",
     "entity": "The name of a user.",
     "document": "The id of a document of everybody's.",

@@ -80,6 +80,31 @@ comment on function maas.maas_insert_trial is
   'verdict: inserted, not_found, not_replayable (it is not a question, or what comes before the stage is not there), '
   'other_role (the stage does not use that prompt)';
 
+create or replace function maas.maas_save_filter(p_owner text, p_list text, p_name text, p_query text)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if 50 <= (
+    select count(*) from maas.saved_filters f where f.owner = p_owner and f.list = p_list and f.name <> p_name)
+  then
+    return false;
+  end if;
+  insert into maas.saved_filters as f (owner, list, name, query) values (p_owner, p_list, p_name, p_query)
+  on conflict (owner, list, name) do update set query = excluded.query, updated_at = clock_timestamp();
+  return true;
+end
+$$;
+comment on function maas.maas_save_filter is
+  'Keeps the filters of a list under a name, instead of what was kept under it; false: p_owner has 50 of this list';
+
+create or replace function maas.maas_drop_filter(p_owner text, p_list text, p_name text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from maas.saved_filters f where f.owner = p_owner and f.list = p_list and f.name = p_name;
+  return found;
+end
+$$;
+comment on function maas.maas_drop_filter is 'Deletes filters that p_owner has kept; false if there are none';
+
 create or replace function maas.maas_keep_trial_set(p_name text, p_runs uuid[], p_actor text default null) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -247,3 +247,12 @@ where user_id = $1 and revoked_at is null and expires_at > maas.maas_now() order
 select id, at, actor, action, user_id, subject, details from maas.audit
 where ($1::uuid is null or user_id = $1) and ($2::text is null or action = $2) and ($3::bigint is null or id < $3)
 order by id desc limit $4;
+
+-- name: saved_filters  -- $1 owner
+select list, name, query from maas.saved_filters where owner = $1 order by list, name;
+
+-- name: save_filter  -- $1 owner, $2 list, $3 name, $4 query
+select maas.maas_save_filter($1, $2, $3, $4);
+
+-- name: drop_filter  -- $1 owner, $2 list, $3 name
+select maas.maas_drop_filter($1, $2, $3);

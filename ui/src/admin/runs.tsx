@@ -5,6 +5,7 @@ import { say, sayOr } from "../texts";
 import { CancelAll, RetryAll } from "./bulk";
 import { dayToTime, Filter, Filters, isPart, useFilters, wholeId } from "./filters";
 import { RunsTable } from "./runs_table";
+import { SavedFilters } from "./saved_filters";
 import { Sheet } from "./sheet";
 import { UserFilter } from "./user_filter";
 
@@ -89,6 +90,7 @@ export function RunsPage() {
         />
         <Filter label={say("app.to")} type="date" value={filters.to} onChange={(value) => setFilter("to", value)} />
       </Filters>
+      <SavedFilters list="runs" />
       <div className="flex flex-wrap items-center gap-3">
         <CancelAll only={isOther || error ? null : { ...chosen, status }} />
         <RetryAll

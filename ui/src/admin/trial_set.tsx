@@ -18,6 +18,7 @@ import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { placeOfComparison } from "./compare";
+import { nameOfPath } from "./names";
 
 const MAX_RUNS = 20;
 const OFFERED = 50; // requests to choose from
@@ -104,10 +105,10 @@ function Choice({ set, onKept }: { set: TrialSet | null; onKept: (name: string) 
     ...newest.items.filter((run) => !set?.runs.some((one) => one.request_id === run.request_id)),
   ];
   const save = useMutation({
-    mutationFn: () => put(pathOf(name.trim()), { run_ids: ids }),
+    mutationFn: () => put(pathOf(nameOfPath(name)), { run_ids: ids }),
     onSuccess: async () => {
       await refresh(queries, ["trialSets"]);
-      onKept(name.trim());
+      onKept(nameOfPath(name));
     },
   });
   return (

@@ -10,6 +10,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { Filter, useFilters } from "./filters";
+import { SavedFilters } from "./saved_filters";
 import { type Column, ofNumbers, Sheet, Table } from "./sheet";
 
 const SHOWN_OF_ID = 8; // characters
@@ -30,6 +31,7 @@ export function UsersPage() {
   return (
     <Sheet title={say("admin.users")} note={say("trace.audited")}>
       <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
+      <SavedFilters list="users" />
       <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       {total && (
         <p className="text-small">

@@ -59,6 +59,7 @@ export const keys = {
   user: (id: Id) => ["users", "one", id] as const,
   pauses: () => ["pauses"] as const,
   metrics: (days: number) => ["metrics", days] as const,
+  savedFilters: () => ["savedFilters"] as const,
   budget: (of: Id) => ["budgets", of] as const,
   trialSets: () => ["trialSets"] as const,
   trialSet: (name: string) => ["trialSets", name] as const,

@@ -217,6 +217,13 @@ export interface paths {
     put: operations["put_user_budget"];
     delete: operations["delete_user_budget"];
   };
+  "/v1/admin/filters": {
+    get: operations["get_filters"];
+  };
+  "/v1/admin/filters/{list}/{filter}": {
+    put: operations["put_filter"];
+    delete: operations["delete_filter"];
+  };
   "/v1/admin/inventory": {
     get: operations["get_inventory"];
   };
@@ -1014,6 +1021,9 @@ export interface components {
       user_id: string;
       memory: string;
     };
+    NewFilter: {
+      query: string;
+    };
     NewLink: {
       days?: number | null;
       evidence?: boolean;
@@ -1389,6 +1399,15 @@ export interface components {
       details: {
         [key: string]: unknown;
       } | null;
+    };
+    SavedFilter: {
+      /** @enum {string} */
+      list: "runs" | "users";
+      name: string;
+      query: string;
+    };
+    SavedFilterList: {
+      results: components["schemas"]["SavedFilter"][];
     };
     Schedule: {
       id: string;
@@ -3187,6 +3206,47 @@ export interface operations {
     parameters: {
       path: {
         id: string;
+      };
+    };
+    responses: {
+      204: {
+      };
+    };
+  };
+  get_filters: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SavedFilterList"];
+        };
+      };
+    };
+  };
+  put_filter: {
+    parameters: {
+      path: {
+        list: string;
+        filter: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewFilter"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["SavedFilter"];
+        };
+      };
+    };
+  };
+  delete_filter: {
+    parameters: {
+      path: {
+        list: string;
+        filter: string;
       };
     };
     responses: {
