@@ -1755,6 +1755,12 @@ class MemoryTotalsRow(TypedDict):
 
 memory_totals: Query[MemoryTotalsRow, pg.uuid]
 
+class MemoryDaysRow(TypedDict):
+    day: date | Any
+    messages: int | Any
+
+memory_days: Query[MemoryDaysRow, pg.uuid, pg.int4]
+
 class MemoryRow(TypedDict):
     kind: str | Any
     id: UUID | Any
@@ -1873,6 +1879,29 @@ class ImportProgressRow(TypedDict):
     total: int | Any
 
 import_progress: Query[ImportProgressRow, pg.array[pg.uuid]]
+
+class ImportedConversationsRow(TypedDict):
+    conversation: str
+    id: UUID | Any
+    since: datetime | Any
+    last_at: datetime | Any
+    messages: int | Any
+    title: str | Any
+    beginning: str | Any
+
+imported_conversations: Query[ImportedConversationsRow, pg.uuid, pg.timestamptz, pg.uuid, pg.int8]
+
+class ImportedMessagesRow(TypedDict):
+    id: UUID | Any
+    run_id: UUID | Any
+    message_type: str | Any
+    content: str | Any
+    speaker: str | Any
+    occurred_at: datetime | Any
+    title: str | Any
+    is_earlier: bool | Any
+
+imported_messages: Query[ImportedMessagesRow, pg.uuid, pg.text, pg.uuid, pg.int8, pg.int8, pg.bool_]
 
 # notes.sql
 

@@ -30,6 +30,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_shared_document": {"name": "a.txt"},
     "post_text": {"name": "a.txt"},
     "get_passages": {"q": "hello"},
+    "get_imported_messages": {"conversation": "tea"},
     "post_correct": {"memory": "I like coffee."},
     "post_correct_fact": {"fact": "I like coffee."},
     "post_decide": {"verdict": "pinned"},

@@ -18,6 +18,8 @@ from maas.http.memory_schemas import (
     ForgetResult,
     MemoriesAccepted,
     Memory,
+    MemoryDay,
+    MemoryDays,
     MemoryHistory,
     MemoryPage,
     MemorySources,
@@ -36,6 +38,7 @@ from maas.http.request_input import (
     read_parameter,
     to_bool,
     to_level,
+    to_year,
     write_cursor,
 )
 from maas.http.schemas import (
@@ -56,6 +59,7 @@ from maas.memory.ranking import RankedMessage
 from maas.memory.search import Hit, gather_evidence, read_hits, search
 from maas.memory.summaries import (
     list_memories,
+    read_days,
     read_history,
     read_memory,
     read_sources,
@@ -174,6 +178,16 @@ async def get_totals(request: Request) -> Response:
     async with state.shares.reads.hold(user_id):
         totals = await read_totals(state.reads, user_id)
     return json_response(MemoryTotals(**totals))
+
+
+async def get_days(request: Request) -> Response:
+    """Count what is remembered of each day of a year."""
+    user_id = read_id(request, "user")
+    state = app_state(request)
+    year = read_parameter(request, "year", to_year) or datetime.now(state.settings.engine.zone).year
+    async with state.shares.reads.hold(user_id):
+        days = await read_days(state.reads, user_id, year)
+    return json_response(MemoryDays(year=year, results=[MemoryDay(**day) for day in days]))
 
 
 async def get_sources(request: Request) -> Response:

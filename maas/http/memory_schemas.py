@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self, cast
 from uuid import UUID
 
@@ -150,6 +150,16 @@ class MemoryTotals(Schema):
     summaries: int = Field(description="Summaries in force: those that no summary of a day, week or month replaces.")
     since: datetime | None = Field(description="When the first of these messages was said; null: there is none.")
     last_saved_at: datetime | None = Field(description="When a message or a summary was saved last.")
+
+
+class MemoryDay(Schema):
+    day: date = Field(description="A day in MAAS_TIMEZONE.")
+    messages: int = Field(description="Remembered messages that were said on it.", ge=1)
+
+
+class MemoryDays(Schema):
+    year: int
+    results: list[MemoryDay] = Field(description="The days that have any, in order.")
 
 
 class MemoryVersion(Schema):

@@ -20,6 +20,7 @@ def one_of(values: type[StrEnum]) -> dict[str, Any]:
 NO = {"type": "boolean", "default": False}
 ID = {"type": "string", "format": "uuid"}
 LEVEL = {"type": "integer", "minimum": 0, "maximum": MAX_LEVEL}
+YEAR = {"type": "integer", "minimum": 1, "maximum": 9999}
 TIME = {"type": "string", "format": "date-time"}
 USER: Parameters = {"user_id": (ID, "The user whose resources are listed.")}
 OWNER: Parameters = {"user_id": (ID, "The user that must own the resource.")}

@@ -74,6 +74,13 @@ def to_level(text: str) -> int:
     return int(text)
 
 
+def to_year(text: str) -> int:
+    """Convert a year of the calendar. Raises ValueError."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and int(text)):
+        raise ValueError("must be a year from 1 to 9999")
+    return int(text)
+
+
 def to_seconds(text: str) -> float:
     """Convert a decimal number. Raises ValueError."""
     if "_" in text:

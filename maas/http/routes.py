@@ -12,6 +12,7 @@ from maas.http import (
     conversations,
     corrections,
     facts,
+    imports,
     knowledge,
     links,
     memories,
@@ -35,7 +36,7 @@ from maas.http.admin_routes import ADMIN_ROUTES
 from maas.http.agent_routes import AGENT_ROUTES
 from maas.http.mem0.routes import MEM0_ROUTES
 from maas.http.model_routes import MODEL_ROUTES
-from maas.http.parameters import ANSWERS, FILTERS, ID, LEVEL, NO, OWNER, PAGE, SEARCH, TIME, USER, one_of
+from maas.http.parameters import ANSWERS, FILTERS, ID, LEVEL, NO, OWNER, PAGE, SEARCH, TEXT, TIME, USER, YEAR, one_of
 from maas.http.route import Route
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in.routes import SIGN_IN_ROUTES
@@ -148,6 +149,8 @@ ROUTES = (
           errors=(404,)),
     Route("GET", "/v1/users/{id}/memory", memories.get_totals, "read", response=memory_schemas.MemoryTotals,
           errors=(404,)),
+    Route("GET", "/v1/users/{id}/memory/days", memories.get_days, "read", response=memory_schemas.MemoryDays,
+          errors=(400, 404), query={"year": (YEAR, "The year; by default this one, in MAAS_TIMEZONE.")}),
     Route("GET", "/v1/users/{id}/facts", facts.get_facts, "read", response=facts.FactPage, errors=(400, 404), query={
         "state": (_STATES, "Only facts in this state, or all; by default those that are true or uncertain."),
         "about": (SEARCH, "Only facts about this name; user: the user."),
@@ -203,6 +206,14 @@ ROUTES = (
           response_types=(users.NDJSON, users.AIMEM)),
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
+    Route("GET", "/v1/users/{id}/imported", imports.get_imported_conversations, "read",
+          response=imports.ImportedDialoguePage, errors=(400, 404), query=PAGE),
+    Route("GET", "/v1/users/{id}/imported/messages", imports.get_imported_messages, "read",
+          response=imports.ImportedDialogueMessages, errors=(400, 404), required=("conversation",), query={
+              "conversation": (TEXT, "The id of the conversation at its source."),
+              "around": (ID, "A message, which the page has in its middle; takes precedence."),
+              "after": (ID, "`after` of another page; takes precedence over `before`."),
+              "before": (ID, "`before` of another page."), "limit": PAGE["limit"]}),
     Route("GET", "/v1/users/{id}/keys", own_keys.get_own_keys, "keys", response=own_keys.OwnKeyList, errors=(404,)),
     Route("POST", "/v1/users/{id}/keys", own_keys.post_own_key, "keys", own_keys.NewOwnKey, CreatedKey, 201,
           errors=(400, 403, 404, 413, 415, 422)),

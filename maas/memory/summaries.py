@@ -129,6 +129,11 @@ async def read_totals(db: Database, user_id: UUID) -> queries.MemoryTotalsRow:
     return totals
 
 
+async def read_days(db: Database, user_id: UUID, year: int) -> list[queries.MemoryDaysRow]:
+    """The days of a year, in MAAS_TIMEZONE, on which something was said that a user's memory has, and how much."""
+    return await db.rows(queries.memory_days, user_id, year)
+
+
 async def read_history(db: Database, memory: queries.MemoryRow) -> list[queries.HistoryRow]:
     """Return the messages of a memory in order of time, then every summary that was made of them."""
     return await db.rows(queries.history, memory["user_id"], memory["raw_log_ids"])

@@ -8,14 +8,15 @@ begin
   run_id := gen_random_uuid();
   with turns as (
     select t.*, row_number() over () as n from jsonb_to_recordset(p_turns) as t(
-      role text, content text, at timestamptz, speaker text, conversation text, external_id text, client jsonb)
+      role text, content text, at timestamptz, speaker text, conversation text, external_id text, client jsonb, title text)
   ), added_logs as (
     insert into maas.raw_logs (user_id, run_id, turn_no, message_type, content, speaker, conversation, external_id,
       metadata, occurred_at, known_at, origins)
     select p_user, run_id, t.n, case t.role when 'assistant' then 'assistant_response' else 'user_query' end, t.content,
       t.speaker, maas.maas_import_conversation(t.conversation, t.at, t.external_id), t.external_id,
       jsonb_build_object('request_id', run_id, 'timestamp', coalesce(t.at, now()), 'source', p_source)
-        || case when t.client is null then '{}' else jsonb_build_object('client', t.client) end,
+        || case when t.client is null then '{}' else jsonb_build_object('client', t.client) end
+        || case when t.title is null then '{}' else jsonb_build_object('title', t.title) end,
       coalesce(t.at, now()), coalesce(t.at, now()),
       case when p_source = 'import' then '[{"kind": "import", "name": "messages"}]' else '[]' end::jsonb
     from turns t order by t.n
@@ -35,8 +36,8 @@ begin
 end
 $$;
 comment on function maas.maas_import is
-  'Logs messages {role, content, at, speaker, conversation, external_id, client} once, '
-  'client as metadata->client, and inserts one run that summarises them';
+  'Logs messages {role, content, at, speaker, conversation, external_id, client, title} once, client and the title '
+  'of the conversation in metadata, and inserts one run that summarises them';
 
 create or replace function maas.maas_remember(p_user uuid, p_turns jsonb, p_source text default 'api')
 returns table (run_id uuid, log_ids uuid[])

@@ -179,6 +179,14 @@ cross join (
   select count(*) as summaries, max(created_at) as saved_at
   from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_at is null) s;
 
+-- name: memory_days  -- $1 user, $2 year: its days in MAAS_TIMEZONE with remembered messages, and how many each has
+select maas.maas_day(l.occurred_at) as day, count(*) as messages
+from maas.engine_settings z join maas.raw_logs l
+  on l.occurred_at >= make_timestamptz($2, 1, 1, 0, 0, 0, z.value)
+  and l.occurred_at < make_timestamptz($2 + 1, 1, 1, 0, 0, 0, z.value)
+where z.key = 'timezone' and l.user_id = $1 and l.is_remembered
+group by day order by day;
+
 -- name: memory  -- $1 id: a summary, a message or a fact
 select 'summary' as kind, id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags,
   summary as memory, raw_log_ids, null::text as speaker, superseded_at, occurred_at, created_at, origins
@@ -312,3 +320,43 @@ select run_id, added, known from maas.maas_import($1, $2, $3::text::jsonb, $4);
 select count(*) filter (where l.archived_at is not null) as recorded, count(*) as total
 from maas.pipeline_runs r join maas.raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id
 where r.id = any($1::uuid[]);
+
+-- name: imported_conversations  -- $1 user, $2 $3 before this last_at and id, $4 how many: what files brought, by the
+-- conversations of its source, the last said first
+select c.conversation, c.id, c.since, c.last_at, c.messages, f.title, f.beginning
+from (
+  select g.* from (
+    select l.conversation, md5(l.conversation)::uuid as id, min(l.occurred_at) as since, max(l.occurred_at) as last_at,
+      count(*) as messages
+    from maas.raw_logs l
+    where l.user_id = $1 and l.external_id is not null and l.origins @> '[{"kind": "import"}]'
+    group by l.conversation) g
+  where $2::timestamptz is null or (g.last_at, g.id) < ($2, $3::uuid)
+  order by g.last_at desc, g.id desc limit $4) c
+cross join lateral (
+  select l.metadata->>'title' as title, left(l.content, 200) as beginning
+  from maas.raw_logs l
+  where l.user_id = $1 and l.conversation = c.conversation and l.external_id is not null
+    and l.origins @> '[{"kind": "import"}]'
+  order by l.occurred_at, l.seq limit 1) f
+order by c.last_at desc, c.id desc;
+
+-- name: imported_messages  -- $1 user, $2 conversation of a source, $3 a message of it, or null for the end,
+-- $4 how many before it, $5 how many after it, $6 whether it, too; oldest first
+with place as materialized (
+  select occurred_at, seq from maas.raw_logs where id = $3 and user_id = $1 and conversation = $2
+), there as not materialized (
+  select * from maas.raw_logs
+  where user_id = $1 and conversation = $2 and external_id is not null and origins @> '[{"kind": "import"}]'
+)
+select m.id, m.run_id, m.message_type, m.content, m.speaker, m.occurred_at, m.metadata->>'title' as title, m.is_earlier
+from (
+  (select t.*, true as is_earlier from there t
+   where $3::uuid is null or (t.occurred_at, t.seq) < (select p.occurred_at, p.seq from place p)
+   order by t.occurred_at desc, t.seq desc limit $4)
+  union all
+  (select t.*, false from there t where $6 and t.id = $3)
+  union all
+  (select t.*, false from there t where (t.occurred_at, t.seq) > (select p.occurred_at, p.seq from place p)
+   order by t.occurred_at, t.seq limit $5)) m
+order by m.occurred_at, m.seq;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -79,6 +79,28 @@ def test_memory_is_counted(stack: Stack, user: UUID) -> None:
     last = max(row["created_at"] for row in [*rows, *saved])
     assert datetime.fromisoformat(totals["last_saved_at"]) == last
     assert stack.client.get(f"/v1/users/{uuid4()}/memory").json() == nothing
+
+
+def test_memory_is_counted_by_days(stack: Stack, user: UUID) -> None:
+    """What was said before and after midnight belongs to different days, and to different years."""
+
+    def days(**params: object) -> Any:
+        return stack.client.get(f"/v1/users/{user}/memory/days", params=params)
+
+    this_year = datetime.now(UTC).year
+    assert days().json() == {"year": this_year, "results": []}
+    said = ("2024-12-31T23:59:59Z", "2025-01-01T00:00:00Z", "2025-01-01T18:00:00Z", "2025-12-31T23:59:59Z")
+    turns = [{"role": "user", "content": f"I walked {number} miles.", "at": at} for number, at in enumerate(said)]
+    reply = stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns})
+    assert reply.status_code == 202
+    assert days(year=2024).json()["results"] == [{"day": "2024-12-31", "messages": 1}]
+    assert days(year=2025).json()["results"] == [
+        {"day": "2025-01-01", "messages": 2},
+        {"day": "2025-12-31", "messages": 1},
+    ]
+    assert days(year=9999).json()["results"] == days(year=1).json()["results"] == []
+    for year in ("0", "10000", "-1", "²", "2025.0", ""):
+        assert days(year=year).status_code == 400, year
 
 
 def test_facts_in_russian(stack: Stack, user: UUID) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from tempfile import TemporaryFile
@@ -45,7 +45,10 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ImportedMessage:
-    """A message to be imported; `at` is an ISO 8601 time with zone, or None for the time of the import."""
+    """A message to be imported; `at` is an ISO 8601 time with zone, or None for the time of the import.
+
+    `title` is that of its conversation.
+    """
 
     role: str
     content: str
@@ -53,6 +56,7 @@ class ImportedMessage:
     speaker: str | None
     conversation: str | None
     external_id: str
+    title: str | None = None
 
 
 class RowBatch(NamedTuple):
@@ -228,7 +232,8 @@ def _from_source(
                 "external_id": part.external_id,
                 "speaker": _short(part.speaker),
             }
-            yield _message(body, f"{where}, message {str(part.external_id)[:80]}", f"{number}.{place}")
+            message = _message(body, f"{where}, message {str(part.external_id)[:80]}", f"{number}.{place}")
+            yield replace(message, title=clean(part.title)[:200] or None) if isinstance(part.title, str) else message
 
 
 def _why_left_out(draft: Draft) -> str | None:

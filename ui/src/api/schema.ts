@@ -105,6 +105,9 @@ export interface paths {
   "/v1/users/{id}/memory": {
     get: operations["get_totals"];
   };
+  "/v1/users/{id}/memory/days": {
+    get: operations["get_days"];
+  };
   "/v1/users/{id}/facts": {
     get: operations["get_facts"];
   };
@@ -158,6 +161,11 @@ export interface paths {
   "/v1/users/{id}/import": {
     post: operations["post_import"];
   };
+  "/v1/users/{id}/imported": {
+    get: operations["get_imported_conversations"];
+  };
+  "/v1/users/{id}/imported/messages": {
+    get: operations["get_imported_messages"];
   "/v1/users/{id}/keys": {
     get: operations["get_own_keys"];
     post: operations["post_own_key"];
@@ -869,6 +877,33 @@ export interface components {
         [key: string]: Record<string, never>;
       };
     };
+    ImportedDialogue: {
+      conversation: string;
+      title: string | null;
+      beginning: string;
+      messages: number;
+      since: string;
+      last_at: string;
+    };
+    ImportedDialogueMessage: {
+      id: string;
+      run_id: string;
+      /** @enum {string} */
+      role: "user" | "assistant";
+      speaker: string | null;
+      content: string;
+      occurred_at: string;
+    };
+    ImportedDialogueMessages: {
+      title: string | null;
+      results: components["schemas"]["ImportedDialogueMessage"][];
+      before: string | null;
+      after: string | null;
+    };
+    ImportedDialoguePage: {
+      results: components["schemas"]["ImportedDialogue"][];
+      next: string | null;
+    };
     ImportedTurn: {
       /** @enum {unknown} */
       role: "user" | "human" | "assistant" | "ai";
@@ -915,6 +950,14 @@ export interface components {
       metadata: {
         [key: string]: unknown;
       } | null;
+    };
+    MemoryDay: {
+      day: string;
+      messages: number;
+    };
+    MemoryDays: {
+      year: number;
+      results: components["schemas"]["MemoryDay"][];
     };
     MemoryHistory: {
       results: components["schemas"]["MemoryVersion"][];
@@ -2486,6 +2529,23 @@ export interface operations {
       };
     };
   };
+  get_days: {
+    parameters: {
+      query?: {
+        year?: number;
+      };
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["MemoryDays"];
+        };
+      };
+    };
+  };
   get_facts: {
     parameters: {
       query?: {
@@ -2830,6 +2890,12 @@ export interface operations {
       };
     };
   };
+  get_imported_conversations: {
+    parameters: {
+      query?: {
+        before?: string;
+        limit?: number;
+      };
   get_own_keys: {
     parameters: {
       path: {
@@ -2839,17 +2905,31 @@ export interface operations {
     responses: {
       200: {
         content: {
+          "application/json": components["schemas"]["ImportedDialoguePage"];
           "application/json": components["schemas"]["OwnKeyList"];
         };
       };
     };
   };
+  get_imported_messages: {
+    parameters: {
+      query: {
+        conversation: string;
+        around?: string;
+        after?: string;
+        before?: string;
+        limit?: number;
+      };
   post_own_key: {
     parameters: {
       path: {
         id: string;
       };
     };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ImportedDialogueMessages"];
     requestBody: {
       content: {
         "application/json": components["schemas"]["NewOwnKey"];

@@ -30,12 +30,12 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
     shown = branch(mapping, item.get("current_node") or next(reversed(mapping), ""), "parent")
     messages = [node["message"] for node in shown if isinstance(node.get("message"), dict)]
     for message in messages:
-        yield from _message(message, conversation)
+        yield from _message(message, conversation, item.get("title"))
     if others := sum(isinstance(node.get("message"), dict) for node in mapping.values()) - len(messages):
         yield LeftOut("messages of other branches", others)
 
 
-def _message(message: Mapping[str, Any], conversation: object) -> Iterator[Part]:
+def _message(message: Mapping[str, Any], conversation: object, title: object) -> Iterator[Part]:
     role = (message.get("author") or {}).get("role", "")
     content = message.get("content") or {}
     if (message.get("metadata") or {}).get("is_visually_hidden_from_conversation"):
@@ -56,4 +56,4 @@ def _message(message: Mapping[str, Any], conversation: object) -> Iterator[Part]
         elif isinstance(part, dict):
             yield LeftOut("recordings" if "audio" in str(part.get("content_type")) else "images")
     text = "\n".join(text for text in texts if text)
-    yield Draft(role, text, message.get("id"), message.get("create_time"), conversation)
+    yield Draft(role, text, message.get("id"), message.get("create_time"), conversation, title=title)

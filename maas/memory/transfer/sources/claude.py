@@ -33,4 +33,5 @@ def read(item: Mapping[str, Any]) -> Iterator[Part]:
             message["uuid"],
             message.get("created_at"),
             item.get("uuid"),
+            title=item.get("name"),
         )

@@ -25,6 +25,7 @@ class Draft:
     at: object = None
     conversation: object = None
     speaker: str | None = None
+    title: object = None  # of its conversation
 
 
 Part = Draft | LeftOut
