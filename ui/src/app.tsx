@@ -26,6 +26,7 @@ const SignInPage = lazy(() => import("./pages/sign_in").then((page) => ({ defaul
 const AdminPage = lazy(() => import("./admin/admin"));
 const rest = () => import("./pages/rest");
 const HistoryPage = lazy(() => rest().then((pages) => ({ default: pages.HistoryPage })));
+const ImportedPage = lazy(() => rest().then((pages) => ({ default: pages.ImportedPage })));
 const MemoryPage = lazy(() => rest().then((pages) => ({ default: pages.MemoryPage })));
 const ProfilePage = lazy(() => rest().then((pages) => ({ default: pages.ProfilePage })));
 const RunPage = lazy(() => rest().then((pages) => ({ default: pages.RunPage })));
@@ -183,6 +184,7 @@ function Frame() {
                     <Route path="/actions" component={ActionsPage} />
                     <Route path="/history" component={HistoryPage} />
                     <Route path="/runs/:id" component={RunPage} />
+                    <Route path="/imported" component={ImportedPage} />
                     <Route path="/memory/:page?" component={MemoryPage} />
                     <Route path="/profile" component={ProfilePage} />
                     <Route path="/schedules" component={SchedulesPage} />

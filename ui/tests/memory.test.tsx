@@ -1,17 +1,23 @@
 // The memory page: how much there is in all, and memories under their period.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 import { Router } from "wouter";
 import { memoryLocation } from "wouter/memory-location";
-
 import { MemoryPage } from "../src/pages/memory";
+import { daysOf, shadeOf } from "../src/parts/days";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
 import { CONFIG, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
+const YEAR = new Date().getFullYear();
+const DAYS = [
+  { day: `${YEAR - 1}-12-31`, messages: 7 },
+  { day: `${YEAR}-01-01`, messages: 1 },
+  { day: `${YEAR}-01-02`, messages: 40 },
+];
 const memory = (id: string, period: string, speaker: string | null = null) => ({
   id,
   period,
@@ -30,6 +36,10 @@ async function open(totals: object) {
   serve(({ path }) => {
     if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
     if (path === `/v1/users/${USER}/memory`) return { body: totals };
+    if (path.startsWith(`/v1/users/${USER}/memory/days?`)) {
+      const year = Number(path.split("year=")[1]);
+      return { body: { year, results: DAYS.filter((one) => one.day.startsWith(`${year}-`)) } };
+    }
     const results = [
       memory("tea", "2026-Week-48", "user"),
       memory("jazz", "2026-Week-48", "assistant"),
@@ -68,4 +78,40 @@ test("who has said it stands there by a name, not by a role", async () => {
   await open({ messages: 0, summaries: 0, since: null, last_saved_at: null });
   const said = screen.getAllByRole("listitem").map((one) => one.querySelector("p")?.textContent?.split(",")[0]);
   expect(said.slice(0, 2)).toEqual(["you", "Assistant"]);
+});
+
+test("each day of a year is a cell, darker the more was said on it, and years are walked back to the first", async () => {
+  await open({
+    messages: 48,
+    summaries: 1,
+    since: `${YEAR - 1}-12-31T12:00:00Z`,
+    last_saved_at: `${YEAR}-01-02T12:00:00Z`,
+  });
+  const strip = await screen.findByRole("img", {
+    name: `Messages on 2 days of ${YEAR}; most on January 2, ${YEAR}: 40`,
+  });
+  const shade = (cell: Element) => (cell as SVGElement).style.fill;
+  const [first, second, third] = strip.querySelectorAll("rect");
+  expect(first!.textContent).toBe(`January 1, ${YEAR}: 1 message`);
+  expect(new Set([first!, second!, third!].map(shade)).size).toBe(3);
+  expect((screen.getByRole("button", { name: "The year after" }) as HTMLButtonElement).disabled).toBe(true);
+  fireEvent.click(screen.getByRole("button", { name: "The year before" }));
+  await screen.findByRole("img", { name: `Messages on 1 day of ${YEAR - 1}; most on December 31, ${YEAR - 1}: 7` });
+  expect((screen.getByRole("button", { name: "The year before" }) as HTMLButtonElement).disabled).toBe(true);
+});
+
+test.each([
+  [2024, 366, 0, 52],
+  [2012, 366, 6, 53], // a leap year that begins on a Sunday: 54 weeks
+  [2023, 365, 6, 52],
+  [1, 365, 0, 52],
+])("the days of %i stand under each other by weeks", (year, count, weekday, week) => {
+  const days = daysOf(year);
+  expect(days).toHaveLength(count);
+  expect(days[0]).toEqual({ day: `${String(year).padStart(4, "0")}-01-01`, week: 0, weekday });
+  expect(days.at(-1)!.week).toBe(week);
+});
+
+test("the busiest day has the darkest shade, and any day with words has one", () => {
+  expect([shadeOf(1, 1), shadeOf(1, 1000), shadeOf(999, 1000), shadeOf(30, 1000)]).toEqual([4, 1, 4, 2]);
 });

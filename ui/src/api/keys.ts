@@ -46,6 +46,9 @@ export const keys = {
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,
   totals: (userId: string) => ["memory", "totals", userId] as const,
+  imported: (userId: string, conversation: string, around: string | null) =>
+    ["memory", "imported", userId, conversation, around] as const,
+  days: (userId: string, year: number) => ["memory", "days", userId, year] as const,
   weekOfFacts: (userId: string) => ["memory", "week", userId] as const,
   sources: (memoryId: string) => ["memory", memoryId, "sources"] as const,
   forgetting: (memoryId: string) => ["memory", memoryId, "forgetting"] as const,

@@ -162,11 +162,11 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
           />
           {isAnswering && !text ? (
             <button type="button" className="button" onClick={onStop}>
-              <Square /> {say("chat.stop")}
+              <Square /> <span className="max-sm:sr-only">{say("chat.stop")}</span>
             </button>
           ) : (
             <button type="submit" className="button primary" disabled={!isSendable(text)}>
-              <SendHorizontal /> {say("chat.send")}
+              <SendHorizontal /> <span className="max-sm:sr-only">{say("chat.send")}</span>
             </button>
           )}
         </div>

@@ -8,6 +8,7 @@ import { get } from "../api/http";
 import { keys } from "../api/keys";
 import type { Memory, RawLog, Run, Source } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
+import { placeOfImported } from "../parts/imported";
 import { Markdown } from "../parts/markdown";
 import { MemoryActions } from "../parts/memory_actions";
 import { ErrorNotice, errorText, Skeleton } from "../parts/notice";
@@ -215,7 +216,9 @@ function Word({ log }: { log: RawLog }) {
     ? `/c/${conversation}#${log.role === "user" ? "ask" : "run"}-${log.run_id}`
     : run.data && run.data.kind !== "archive"
       ? `/runs/${log.run_id}`
-      : null;
+      : log.origins.some((one) => one.kind === "import")
+        ? placeOfImported(log.conversation, log.id)
+        : null;
   return (
     <li>
       <span className="text-quiet">

@@ -280,7 +280,7 @@ function Welcome({ onExample }: { onExample: (text: string) => void }) {
         <Logo className="size-8" /> {say("app.name")}
       </p>
       <h2 className="text-title font-semibold">{say("chat.empty")}</h2>
-      <p className="text-quiet">{say("chat.what")}</p>
+      <p className="text-balance text-quiet">{say("chat.what")}</p>
       {(["chat.example1", "chat.example2", "chat.example3"] as const).map((key) => (
         <button
           key={key}

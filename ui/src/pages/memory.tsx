@@ -8,6 +8,7 @@ import { post } from "../api/http";
 import { keys } from "../api/keys";
 import type { Memory } from "../api/types";
 import { useSpeakerOf, Words } from "../chat/evidence";
+import { Days } from "../parts/days";
 import { MemoryActions } from "../parts/memory_actions";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -19,6 +20,7 @@ import { useUser } from "../session/session";
 import { formatNumber, formatPeriod, say } from "../texts";
 import { Documents } from "./documents";
 import { Facts } from "./facts";
+import { Imported } from "./imported";
 import { Transfer } from "./transfer";
 
 const LEVELS = [0, 1, 2, 3] as const;
@@ -28,6 +30,7 @@ const MAX_FOUND = 50;
 const PAGES = {
   "/memory": "memory.timeline",
   "/memory/facts": "memory.facts",
+  "/memory/imported": "imported.title",
   "/memory/documents": "memory.documents",
 } as const;
 
@@ -55,7 +58,15 @@ export function MemoryPage() {
             </Link>
           ))}
         </nav>
-        {place === "/memory/facts" ? <Facts /> : place === "/memory/documents" ? <Documents /> : <Timeline />}
+        {place === "/memory/facts" ? (
+          <Facts />
+        ) : place === "/memory/imported" ? (
+          <Imported />
+        ) : place === "/memory/documents" ? (
+          <Documents />
+        ) : (
+          <Timeline />
+        )}
       </div>
     </div>
   );
@@ -119,19 +130,22 @@ function Timeline() {
           {say("memory.scores")}
         </label>
       ) : (
-        <div role="group" aria-label={say("memory.level")} className="flex flex-wrap gap-2">
-          {[null, ...LEVELS].map((one) => (
-            <button
-              key={String(one)}
-              type="button"
-              aria-pressed={level === one}
-              className={`button small ${level === one ? "primary" : ""}`}
-              onClick={() => setLevel(one)}
-            >
-              {one === null ? say("app.all") : say(`memory.level.${one}`)}
-            </button>
-          ))}
-        </div>
+        <>
+          <Days userId={userId} />
+          <div role="group" aria-label={say("memory.level")} className="flex flex-wrap gap-2">
+            {[null, ...LEVELS].map((one) => (
+              <button
+                key={String(one)}
+                type="button"
+                aria-pressed={level === one}
+                className={`button small ${level === one ? "primary" : ""}`}
+                onClick={() => setLevel(one)}
+              >
+                {one === null ? say("app.all") : say(`memory.level.${one}`)}
+              </button>
+            ))}
+          </div>
+        </>
       )}
       <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />
       {current.isFetching && !memories.length && <Skeleton lines={4} className="h-24" />}

@@ -1,6 +1,7 @@
 // The pages that nobody begins with: one chunk, which comes when the first view is there.
 
 export { HistoryPage } from "./history";
+export { ImportedPage } from "./imported";
 export { MemoryPage } from "./memory";
 export { ProfilePage } from "./profile";
 export { RunPage } from "./run";
