@@ -1,4 +1,4 @@
-"""The web interface in Chromium: how soon something is seen, how soon a change, how a long conversation scrolls.
+"""The web interface in Chromium: how soon something is seen, an answer, a change, how a long conversation scrolls.
 
 `python -m bench.web [--quick] --out FILE.json`. The tabs of the memory figure are streams without a browser.
 """
@@ -31,6 +31,7 @@ VISITS, CHANGES, QUICK = 9, 100, 10
 MESSAGES = 2000
 TABS, QUICK_TABS = 1000, 100
 PAINT_LIMIT_MS, CHANGE_LIMIT_MS, FRAME_LIMIT_MS, TABS_LIMIT_MB = 1000.0, 200.0, 50.0, 300.0
+ANSWER_LIMIT_MS = 1000.0
 FOLLOW = r"""async (user) => {
   window.seen = {};
   const body = (await fetch(`/v1/users/${user}/events`)).body;
@@ -40,6 +41,13 @@ FOLLOW = r"""async (user) => {
       for (const [, status] of read.value.matchAll(/"archive_status": "(\w+)"/g)) seen.last = [status, Date.now()];
   })();
 }"""
+# When the words of an answer stand in the page, in milliseconds since 1970.
+ANSWERED = """() => new MutationObserver((_, watching) => {
+  if (document.querySelector("article[id^=run-][aria-busy=false] .prose, article[id^=run-]:not([aria-busy]) .prose")) {
+    window.answeredAt = Date.now();
+    watching.disconnect();
+  }
+}).observe(document, { childList: true, subtree: true, attributes: true, characterData: true })"""
 FRAMES = """async () => {
   const box = document.getElementById("log"), gaps = [];
   let last = performance.now();
@@ -74,6 +82,7 @@ def web(
                 page = playwright.chromium.launch(executable_path=path, args=list(OPTIONS)).new_page()
                 figures = {
                     "a visit": measure_visits(page, url, QUICK if quick else VISITS),
+                    "a first answer": measure_answers(page, stack, url, QUICK if quick else VISITS),
                     "a change": measure_changes(page, stack, url, QUICK if quick else CHANGES),
                     "2,000 messages": measure_scrolling(page, stack, url),
                 }
@@ -98,6 +107,23 @@ def measure_visits(page: Page, url: str, count: int) -> list[Figure]:
         paint = page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
         paints.append(paint.json_value())
     return [Figure("first paint, median", "ms", statistics.median(paints), PAINT_LIMIT_MS)]
+
+
+def measure_answers(page: Page, stack: Stack, url: str, count: int) -> list[Figure]:
+    """Milliseconds from when an answer was written to the database to when it stands in a page just opened."""
+    taken = []
+    for number in range(count):
+        page.goto(f"{url}/ui/")
+        page.evaluate(ANSWERED)
+        page.get_by_label("Message", exact=True).fill(f"My dog number {number} is called Comet.")
+        page.keyboard.press("Enter")
+        shown_at = page.wait_for_function("() => window.answeredAt").json_value()
+        [run] = stack.rows(
+            "select extract(epoch from completed_at)::float8 * 1000 as at from pipeline_runs"
+            " where kind = 'ask' order by seq desc limit 1"
+        )
+        taken.append(shown_at - run["at"])
+    return percentiles("from written to seen", taken, (50, 95), ANSWER_LIMIT_MS)
 
 
 def measure_changes(page: Page, stack: Stack, url: str, count: int) -> list[Figure]:

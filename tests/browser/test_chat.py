@@ -34,6 +34,14 @@ new MutationObserver(() => {
 }).observe(document, { childList: true, subtree: true });
 """
 
+# Nothing that waits a second or longer comes to pass: what asks again and again asks once.
+NO_POLLS = """
+for (const name of ["setTimeout", "setInterval"]) {
+  const real = window[name];
+  window[name] = (work, ms = 0, ...rest) => (ms >= 1000 ? 0 : real.call(window, work, ms, ...rest));
+}
+"""
+
 # The first list of conversations arrives three seconds after it was read.
 LATE_LIST = """
 const send = window.fetch;
@@ -116,6 +124,16 @@ def test_what_changed_while_it_was_read_is_read_again(visit: Visitor, word: str)
     say(page, f"The crocuses of {word} are blue.")
     wait_for_answers(page, 1)
     expect(page.get_by_role("navigation").get_by_text(f"The crocuses of {word} are blue.")).to_be_visible()
+
+
+def test_the_first_answer_of_a_page_is_shown_by_its_events(visit: Visitor, word: str) -> None:
+    """The page is told of the answer; it does not find it by asking again."""
+    page = visit()
+    page.add_init_script(NO_POLLS)
+    page.reload()
+    say(page, f"The irises of {word} are white.")
+    wait_for_answers(page, 1)
+    expect(page.get_by_role("navigation").get_by_text(f"The irises of {word} are white.")).to_be_visible()
 
 
 def test_a_memory_is_forgotten_where_it_was_seen(stack: Stack, visit: Visitor, word: str) -> None:
