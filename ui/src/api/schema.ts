@@ -166,6 +166,7 @@ export interface paths {
   };
   "/v1/users/{id}/imported/messages": {
     get: operations["get_imported_messages"];
+  };
   "/v1/users/{id}/keys": {
     get: operations["get_own_keys"];
     post: operations["post_own_key"];
@@ -2896,8 +2897,6 @@ export interface operations {
         before?: string;
         limit?: number;
       };
-  get_own_keys: {
-    parameters: {
       path: {
         id: string;
       };
@@ -2906,7 +2905,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["ImportedDialoguePage"];
-          "application/json": components["schemas"]["OwnKeyList"];
         };
       };
     };
@@ -2920,8 +2918,6 @@ export interface operations {
         before?: string;
         limit?: number;
       };
-  post_own_key: {
-    parameters: {
       path: {
         id: string;
       };
@@ -2930,6 +2926,30 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["ImportedDialogueMessages"];
+        };
+      };
+    };
+  };
+  get_own_keys: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["OwnKeyList"];
+        };
+      };
+    };
+  };
+  post_own_key: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
     requestBody: {
       content: {
         "application/json": components["schemas"]["NewOwnKey"];
