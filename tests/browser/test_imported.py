@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import expect
 
@@ -40,7 +41,8 @@ def test_imported_conversations_are_read_and_linked(stack: Stack, visit: Visitor
     expect(target).to_be_in_viewport()
     expect(target.locator(".bg-mark")).to_have_count(0)
     expect(target).to_have_class("rounded bg-mark ring-8 ring-mark")
-    for width, scheme in ((360, "light"), (768, "dark"), (1440, "light")):
+    views: tuple[tuple[int, Literal["light", "dark"]], ...] = ((360, "light"), (768, "dark"), (1440, "light"))
+    for width, scheme in views:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)
         assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")

@@ -84,7 +84,7 @@ def test_memory_is_counted(stack: Stack, user: UUID) -> None:
 def test_memory_is_counted_by_days(stack: Stack, user: UUID) -> None:
     """What was said before and after midnight belongs to different days, and to different years."""
 
-    def days(**params: object) -> Any:
+    def days(**params: str | int) -> Any:
         return stack.client.get(f"/v1/users/{user}/memory/days", params=params)
 
     this_year = datetime.now(UTC).year

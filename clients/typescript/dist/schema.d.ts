@@ -94,6 +94,9 @@ export interface paths {
     "/v1/users/{id}/memory": {
         get: operations["get_totals"];
     };
+    "/v1/users/{id}/memory/days": {
+        get: operations["get_days"];
+    };
     "/v1/users/{id}/facts": {
         get: operations["get_facts"];
     };
@@ -149,6 +152,19 @@ export interface paths {
     };
     "/v1/users/{id}/import": {
         post: operations["post_import"];
+    };
+    "/v1/users/{id}/imported": {
+        get: operations["get_imported_conversations"];
+    };
+    "/v1/users/{id}/imported/messages": {
+        get: operations["get_imported_messages"];
+    };
+    "/v1/users/{id}/keys": {
+        get: operations["get_own_keys"];
+        post: operations["post_own_key"];
+    };
+    "/v1/users/{id}/keys/{key}": {
+        delete: operations["delete_own_key"];
     };
     "/v1/users/{id}": {
         delete: operations["delete_user"];
@@ -368,6 +384,10 @@ export interface components {
             poll_url: string;
             id: string;
         };
+        CreatedKey: {
+            id: string;
+            key: string;
+        };
         CreatedLink: {
             id: string;
             conversation_id: string;
@@ -524,6 +544,33 @@ export interface components {
                 [key: string]: Record<string, never>;
             };
         };
+        ImportedDialogue: {
+            conversation: string;
+            title: string | null;
+            beginning: string;
+            messages: number;
+            since: string;
+            last_at: string;
+        };
+        ImportedDialogueMessage: {
+            id: string;
+            run_id: string;
+            /** @enum {string} */
+            role: "user" | "assistant";
+            speaker: string | null;
+            content: string;
+            occurred_at: string;
+        };
+        ImportedDialogueMessages: {
+            title: string | null;
+            results: components["schemas"]["ImportedDialogueMessage"][];
+            before: string | null;
+            after: string | null;
+        };
+        ImportedDialoguePage: {
+            results: components["schemas"]["ImportedDialogue"][];
+            next: string | null;
+        };
         ImportedTurn: {
             /** @enum {unknown} */
             role: "user" | "human" | "assistant" | "ai";
@@ -562,6 +609,14 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             } | null;
+        };
+        MemoryDay: {
+            day: string;
+            messages: number;
+        };
+        MemoryDays: {
+            year: number;
+            results: components["schemas"]["MemoryDay"][];
         };
         MemoryHistory: {
             results: components["schemas"]["MemoryVersion"][];
@@ -673,6 +728,11 @@ export interface components {
             speaker?: string | null;
             external_id?: string | null;
         };
+        NewOwnKey: {
+            name: string;
+            scopes?: ("ask" | "read")[];
+            days?: number | null;
+        };
         NewPreferences: {
             preferences: {
                 [key: string]: string;
@@ -738,6 +798,19 @@ export interface components {
             created_at: string;
             request_id: string | null;
             poll_url: string | null;
+        };
+        OwnKey: {
+            id: string;
+            name: string;
+            scopes: string[];
+            /** @enum {string} */
+            state: "active" | "expired" | "revoked";
+            created_at: string;
+            expires_at: string | null;
+            last_used_at: string | null;
+        };
+        OwnKeyList: {
+            results: components["schemas"]["OwnKey"][];
         };
         PassageList: {
             results: components["schemas"]["FoundPassage"][];
@@ -1758,6 +1831,23 @@ export interface operations {
             };
         };
     };
+    get_days: {
+        parameters: {
+            query?: {
+                year?: number;
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["MemoryDays"];
+                };
+            };
+        };
+    };
     get_facts: {
         parameters: {
             query?: {
@@ -2112,6 +2202,89 @@ export interface operations {
                     "application/json": components["schemas"]["ImportAccepted"];
                 };
             };
+        };
+    };
+    get_imported_conversations: {
+        parameters: {
+            query?: {
+                before?: string;
+                limit?: number;
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ImportedDialoguePage"];
+                };
+            };
+        };
+    };
+    get_imported_messages: {
+        parameters: {
+            query: {
+                conversation: string;
+                around?: string;
+                after?: string;
+                before?: string;
+                limit?: number;
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ImportedDialogueMessages"];
+                };
+            };
+        };
+    };
+    get_own_keys: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["OwnKeyList"];
+                };
+            };
+        };
+    };
+    post_own_key: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewOwnKey"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+        };
+    };
+    delete_own_key: {
+        parameters: {
+            path: {
+                id: string;
+                key: string;
+            };
+        };
+        responses: {
+            204: {};
         };
     };
     delete_user: {

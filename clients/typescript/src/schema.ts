@@ -160,6 +160,7 @@ export interface paths {
   };
   "/v1/users/{id}/imported/messages": {
     get: operations["get_imported_messages"];
+  };
   "/v1/users/{id}/keys": {
     get: operations["get_own_keys"];
     post: operations["post_own_key"];
@@ -2217,8 +2218,6 @@ export interface operations {
         before?: string;
         limit?: number;
       };
-  get_own_keys: {
-    parameters: {
       path: {
         id: string;
       };
@@ -2227,7 +2226,6 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["ImportedDialoguePage"];
-          "application/json": components["schemas"]["OwnKeyList"];
         };
       };
     };
@@ -2241,8 +2239,6 @@ export interface operations {
         before?: string;
         limit?: number;
       };
-  post_own_key: {
-    parameters: {
       path: {
         id: string;
       };
@@ -2251,6 +2247,30 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["ImportedDialogueMessages"];
+        };
+      };
+    };
+  };
+  get_own_keys: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["OwnKeyList"];
+        };
+      };
+    };
+  };
+  post_own_key: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
     requestBody: {
       content: {
         "application/json": components["schemas"]["NewOwnKey"];

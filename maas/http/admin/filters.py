@@ -40,7 +40,7 @@ class SavedFilterList(Schema):
 async def get_filters(request: Request) -> Response:
     """List the filters that the caller keeps."""
     rows = await app_state(request).db.rows(queries.saved_filters, admin_of(request).name)
-    found = [SavedFilter(list=cast(FilteredList, row["list"]), name=row["name"], query=row["query"]) for row in rows]
+    found = [SavedFilter(list=row["list"], name=row["name"], query=row["query"]) for row in rows]
     return json_response(SavedFilterList(results=found))
 
 

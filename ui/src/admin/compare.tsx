@@ -2,9 +2,8 @@
 
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-
+import { useTrace } from "../api/trace";
 import type { Run, Trace } from "../api/types";
-import { useTrace } from "../chat/trace";
 import { totalsOf } from "../chat/trace_tree";
 import { useRunState } from "../chat/turns";
 import { formatMs } from "../parts/measured";

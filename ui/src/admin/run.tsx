@@ -3,8 +3,8 @@ import { Link, useParams } from "wouter";
 
 import { post } from "../api/http";
 import { refresh } from "../api/refresh";
+import { useTrace } from "../api/trace";
 import type { Run } from "../api/types";
-import { useTrace } from "../chat/trace";
 import { useRunState } from "../chat/turns";
 import { RunView } from "../pages/run";
 import { ConfirmButton } from "../parts/confirm";

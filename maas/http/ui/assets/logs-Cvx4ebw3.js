@@ -1,0 +1,1 @@
+export{t as Logs}from"./logs-Co63N_-M.js";
