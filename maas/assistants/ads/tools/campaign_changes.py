@@ -16,7 +16,7 @@ from maas.assistants.ads.tools.arguments import (
     minor_of,
     money,
 )
-from maas.assistants.ads.tools.preparations import Preparations
+from maas.assistants.ads.tools.preparations import Preparations, check_exists
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_ADSET,
@@ -66,7 +66,8 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     )
     async def pause_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
         """Pause a campaign: all its ads stop."""
-        return await _set_campaign(tree_of(db, vendors, context), arguments, "PAUSED")
+        tree = tree_of(db, vendors, context)
+        return await _set_status(tree, await tree.find_campaign(arguments.campaign_id), "PAUSED")
 
     @tool(
         name="resumeCampaign",
@@ -79,7 +80,10 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     )
     async def resume_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
         """Resume a paused campaign: its ads run again and spend money."""
-        return await _set_campaign(tree_of(db, vendors, context), arguments, "ACTIVE")
+        tree = tree_of(db, vendors, context)
+        row = await tree.fresh_campaign(arguments.campaign_id)
+        check_exists(row["status"])
+        return await _set_status(tree, row, "ACTIVE")
 
     @tool(
         name="pauseAdSet",
@@ -93,7 +97,8 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     )
     async def pause_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
         """Pause an ad set: all its ads stop."""
-        return await _set_adset(tree_of(db, vendors, context), arguments, "PAUSED")
+        tree = tree_of(db, vendors, context)
+        return await _set_status(tree, await tree.find_adset(arguments.adset_id), "PAUSED")
 
     @tool(
         name="resumeAdSet",
@@ -106,7 +111,10 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     )
     async def resume_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
         """Resume a paused ad set: its ads run again and spend money."""
-        return await _set_adset(tree_of(db, vendors, context), arguments, "ACTIVE")
+        tree = tree_of(db, vendors, context)
+        row = await tree.fresh_adset(arguments.adset_id)
+        check_exists(row["status"])
+        return await _set_status(tree, row, "ACTIVE")
 
     @tool(
         name="updateBudget",
@@ -135,14 +143,6 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         return ToolAnswer(data, {row["name"] or row["fb_id"]: row["fb_id"]})
 
     return [pause_campaign, resume_campaign, pause_ad_set, resume_ad_set, update_budget]
-
-
-async def _set_campaign(tree: AdTree, arguments: CampaignArguments, status: Status) -> ToolAnswer:
-    return await _set_status(tree, await tree.find_campaign(arguments.campaign_id), status)
-
-
-async def _set_adset(tree: AdTree, arguments: AdSetArguments, status: Status) -> ToolAnswer:
-    return await _set_status(tree, await tree.find_adset(arguments.adset_id), status)
 
 
 async def _set_status(tree: AdTree, row: queries.AdsCampaignRow | queries.AdsAdsetRow, status: Status) -> ToolAnswer:

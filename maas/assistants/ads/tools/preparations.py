@@ -155,17 +155,18 @@ def _check_runs(status: str) -> None:
     """Raises ToolFailure for what runs no longer."""
     if status == "PAUSED":
         raise ToolFailure(PAUSED)
-    _check_exists(status)
+    check_exists(status)
 
 
-def _check_exists(status: str) -> None:
+def check_exists(status: str) -> None:
+    """Raises ToolFailure for what is archived or deleted."""
     if status in PAST:
         raise ToolFailure(f"it is {status.lower()} at Facebook and runs no longer: nothing can be changed")
 
 
 def _check_budget(row: queries.AdsAdsetRow, wanted: Any, currency: str) -> None:
     minor_of(wanted, currency)
-    _check_exists(row["status"])
+    check_exists(row["status"])
     if row["daily_budget_minor"] is None and row["campaign_budget_minor"] is not None:
         budget = money(row["campaign_budget_minor"], currency)
         raise ToolFailure(
