@@ -44,11 +44,15 @@ class Campaign(NamedTuple):
 
 
 class AdSet(NamedTuple):
+    """`goal` is what Facebook optimises it for, `event` which event where that is to have events."""
+
     id: str
     campaign: str
     name: str
     budget: int | None
     direction: str | None
+    goal: str = "LEAD_GENERATION"
+    event: str | None = None
 
 
 class Ad(NamedTuple):
@@ -81,6 +85,8 @@ class Day(NamedTuple):
     p75: int
     p95: int
     late: int
+    purchases: int = 0
+    whole_plays: int = 0
 
 
 class Form(NamedTuple):
@@ -141,14 +147,14 @@ CAMPAIGNS = (
 ADSETS = (
     AdSet("111", "101", "Алматы", 4000, "Кухни"),
     AdSet("112", "101", "Астана", 3000, "Кухни"),
-    AdSet("113", "102", "Шкафы, женщины", None, "Шкафы"),
-    AdSet("114", "102", "Шкафы, мужчины", None, "Шкафы"),
+    AdSet("113", "102", "Шкафы, женщины", None, "Шкафы", "CONVERSATIONS"),
+    AdSet("114", "102", "Шкафы, мужчины", None, "Шкафы", "OFFSITE_CONVERSIONS", "PURCHASE"),
     AdSet("115", "103", "Весна", 2000, None),
-    AdSet("116", "104", "Гардеробные", 2500, "Гардеробные"),
-    AdSet("117", "105", "Алматы, старая", 1500, None),
+    AdSet("116", "104", "Гардеробные", 2500, "Гардеробные", "LINK_CLICKS"),
+    AdSet("117", "105", "Алматы, старая", 1500, None, "REACH"),
     AdSet("211", "201", "Berlin", 3500, "Küchen"),
     AdSet("212", "201", "Hamburg", 2500, "Küchen"),
-    AdSet("213", "202", "Schränke", None, None),
+    AdSet("213", "202", "Schränke", None, None, "THRUPLAY"),
     AdSet("118", "106", "Проба", 1000, None),
 )
 CREATIVES = 40
@@ -238,7 +244,8 @@ def _days(agency: Agency, rng: random.Random, ad: Ad) -> Iterator[Day]:
         p25, p50, p75, p95 = (round(views * share) for share in (0.6, 0.4, 0.25, 0.17))
         late = 1 if 0 < back < 6 and forms and rng.random() < 0.5 else 0
         clicks = round(impressions * rng.uniform(0.01, 0.025))
-        yield Day(ad.id, day, spend, impressions, clicks, forms, conversations, views, p25, p50, p75, p95, late)
+        counts = impressions, clicks, forms, conversations, views, p25, p50, p75, p95, late
+        yield Day(ad.id, day, spend, *counts, purchases=clicks // 20, whole_plays=p50 + p75)
 
 
 class _People:

@@ -68,7 +68,8 @@ def facebook(agency: Agency, *, is_early: bool = False) -> Json:
         "adsets": {
             one.id: GOAL
             | {"campaign_id": one.campaign, "name": one.name, "daily_budget": one.budget}
-            | {"status": _status(one.campaign)}
+            | {"status": _status(one.campaign), "optimization_goal": one.goal}
+            | ({"promoted_object": {"pixel_id": "1", "custom_event_type": one.event}} if one.event else {})
             for one in ADSETS
         },
         "creatives": {
@@ -100,7 +101,10 @@ def _days(agency: Agency, *, is_early: bool) -> Json:
 
 
 def _figures(one: Day, leads: int) -> Json:
-    names = ("impressions", "clicks", "conversations", "video_views", "p25", "p50", "p75", "p95")
+    names = (
+        *("impressions", "clicks", "conversations", "purchases"),
+        *("video_views", "whole_plays", "p25", "p50", "p75", "p95"),
+    )
     return {"spend": f"{one.spend:.2f}", "leads": leads} | {name: getattr(one, name) for name in names}
 
 

@@ -6,7 +6,7 @@ account is unknown here, too.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 from uuid import UUID
@@ -16,6 +16,7 @@ from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
 from maas.assistants.ads.clients.facebook import FacebookClient, Status
 from maas.assistants.ads.clients.facebook_insights import Insights, Level
 from maas.assistants.ads.clients.facebook_objects import Ad, AdSet, Campaign
+from maas.assistants.ads.goals import Pair
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.references import the_one
@@ -103,12 +104,16 @@ class AdTree:
         """The figures of each object of `level`, by its id of Facebook."""
         return sums_of(await self.insights(level, period, parent))
 
-    async def adset_figures(
-        self, period: Period, parent: str | None = None
-    ) -> tuple[dict[str, Figures], dict[str, Mapping[str, int]]]:
-        """The figures of each ad set, and what was done, by type of action."""
-        found = await self.insights("adset", period, parent)
-        return sums_of(found), {one.object_fb_id: one.actions for one in found if one.object_fb_id is not None}
+    async def goals(self, period: Period, by_day: bool = False) -> list[Pair]:
+        """The ad sets of the account that have figures, with these: what they tell is what was reached."""
+        with vendor_errors():
+            adsets, found = await together(
+                self.facebook.adsets(self.account.fb_id), self.insights("adset", period, by_day=by_day)
+            )
+            ids = {one.object_fb_id for one in found if one.object_fb_id}
+            adsets += await self.facebook.adsets_by_id(_missing(adsets, ids))
+        known = {one.fb_id: one for one in adsets}
+        return [(known.get(str(one.object_fb_id)), one) for one in found]
 
     async def adset_days(self, adset_fb_ids: Iterable[str], period: Period) -> list[Insights]:
         """The figures of ad sets by day; they are kept."""

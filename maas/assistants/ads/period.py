@@ -116,6 +116,12 @@ class Period:
             raise ToolFailure(f"figures of those days are not stored, only those since {day}: say so; {MORE_DAYS}")
         return replace(self, first=day, is_shortened=True)
 
+    @property
+    def count_of_facebook_days(self) -> int:
+        """How many days Facebook is asked for. Raises ToolFailure as `facebook_days`."""
+        first, last = self.facebook_days
+        return (last - first).days + 1
+
     def shown_of_facebook(self) -> dict[str, Any]:
         """As `shown`, with the days that Facebook was asked for."""
         first, last = self.facebook_days

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -76,6 +77,12 @@ class Case:
             self.wrong.append(f"{what}: {sorted(map(str, missing))} are missing")
         for one, given in found.items():
             self.same(f"{what} {one}", true.get(one, NOTHING), given, *names)
+
+    def goals(self, what: str, true: Sequence[dict[str, Any]], given: dict[str, Any]) -> None:
+        """The results of an object: of its one goal, or goal by goal where its ad sets have several."""
+        one = true[0] if len(true) == 1 else {}
+        self.same(what, one, given, "goal", "results", "cost_per_result")
+        self.same(what, {"by_goal": true} if len(true) > 1 else {}, given, "by_goal")
 
     def results(self, what: str, true: dict[str, Any], spend: float, given: dict[str, Any]) -> None:
         """What leads brought, and the costs of it; a return in a currency without a rate is refused."""

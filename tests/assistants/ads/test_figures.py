@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from maas.assistants.ads.goals import MAX_GOAL_DAYS
 from maas.assistants.ads.vendors import Vendors
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
@@ -64,14 +65,21 @@ async def test_campaigns_ad_sets_and_ads(case: Case) -> None:
     data = await case.ask("getCampaigns", limit=100)
     case.same("getCampaigns", total, data["total"], *FIGURES)
     case.list("getCampaigns", campaigns, data["campaigns"], FIGURES)
+    goals = case.truth.goals("campaign", case.window)
+    for item in data["campaigns"]:
+        case.goals(f"getCampaigns {item['id']}", goals.get(item["id"], []), item)
+    case.goals("getCampaigns total", case.truth.goals("account", case.window).get(case.account, []), data["total"])
     data = await case.ask("getSpendReport", group_by="campaign", limit=100)
     case.same("getSpendReport", total, data["total"], *FIGURES)
     case.list("getSpendReport", campaigns, data["items"], FIGURES)
     names = {one.id: one.name for one in CAMPAIGNS}
     for item in data["items"]:
         case.same("getSpendReport", {"name": names[item["id"]]}, item, "name")
+        case.goals(f"getSpendReport {item['id']}", goals.get(item["id"], []), item)
+    case.goals("getSpendReport total", case.truth.goals("account", case.window).get(case.account, []), data["total"])
     data = await case.ask("getAdSets", limit=100)
     case.list("getAdSets", case.truth.figures("adset", case.window), data["adsets"], FIGURES)
+    of_adsets, of_ads = case.truth.goals("adset", case.window), case.truth.goals("ad", case.window)
     adsets, shown = case.truth.figures("adset", case.window), []
     for one in campaigns:
         details = await case.ask("getCampaignDetails", campaign_id=one, limit=100)
@@ -80,8 +88,11 @@ async def test_campaigns_ad_sets_and_ads(case: Case) -> None:
         case.list(f"getCampaignDetails {one}", own, details["adsets"], FIGURES)
         data = await case.ask("getAdSets", campaign_id=names[one], limit=100) if _is_only(names[one]) else details
         case.list(f"getAdSets {one}", own, data["adsets"], FIGURES)
-        for adset in data["adsets"]:
-            case.same(f"getAdSets {adset['id']}", {"results": adset["leads"]}, adset, "results")
+        case.goals(f"getCampaignDetails {one}", goals.get(one, []), details["campaign"])
+        for adset in (row for row in [*data["adsets"], *details["adsets"]] if row["id"] in of_adsets):
+            case.goals(f"getAdSets {adset['id']}", of_adsets[adset["id"]], adset)
+        for ad in (row for row in details["ads"] if row["id"] in of_ads):
+            case.goals(f"getCampaignDetails {ad['id']}", of_ads[ad["id"]], ad)
         shown += details["ads"]
     case.list("getCampaignDetails", case.truth.figures("ad", case.window), shown, FIGURES)
 
@@ -96,6 +107,12 @@ async def test_days(case: Case) -> None:
     case.same("getSpendReport", {"count": len(days)}, data, "count")
     newest = dict(sorted(days.items())[-100:])
     case.list("getSpendReport", newest, data["items"], FIGURES, key="day")
+    case.goals("getSpendReport", case.truth.goals("account", case.window).get(case.account, []), data["total"])
+    reached = case.truth.goals("account", case.window, by_day=True)
+    is_short = (case.window.last - case.window.first).days < MAX_GOAL_DAYS
+    for item in data["items"]:
+        case.goals(f"getSpendReport {item['day']}", reached[item["day"]] if is_short else [], item)
+    assert ("results_note" in data) is not is_short
 
 
 async def test_directions(case: Case) -> None:

@@ -174,6 +174,8 @@ async def test_ad_sets(shop: Shop) -> None:
         ("LANDING_PAGE_VIEWS", None, "LANDING_PAGE_VIEWS", 60, 0.5),
         ("LINK_CLICKS", None, "LINK_CLICKS", 90, 0.33),
         ("APP_INSTALLS", None, "APP_INSTALLS", 0, None),
+        ("THRUPLAY", None, "THRUPLAY", 12, 2.5),
+        ("IMPRESSIONS", None, "IMPRESSIONS", 5000, 0.01),
         ("REACH", None, "REACH", None, None),
     ],
 )
@@ -183,16 +185,28 @@ async def test_an_ad_set_has_the_results_that_it_is_optimised_for(
     """A shop sells, and its ads bring no leads; what is not read is no nought."""
     promoted = {"pixel_id": "1", "custom_event_type": event} if event else None
     facebook.merge({"adsets": {"111": {"optimization_goal": goal, "promoted_object": promoted}}})
-    days = {"2026-11-18": {"purchases": 3, "landings": 50}, "2026-11-20": {"purchases": 1, "landings": 10}}
+    first = {"purchases": 3, "landings": 50, "whole_plays": 12}
+    days = {"2026-11-18": first, "2026-11-20": {"purchases": 1, "landings": 10}}
     facebook.merge({"days": {"121": days}})
     for tool in ("getAdSets", "getCampaignDetails"):
         data = await shop.data(tool, {"campaign_id": "101", "period": "last_30d"})
         one = next(one for one in data["adsets"] if one["id"] == "111")
         assert (one["goal"], one["results"], one["cost_per_result"]) == (shown, results, cost)
         assert (one["spend"], one["leads"]) == (30.0, 10) and "results" in data["definitions"]
+    (ad,) = [one for one in data["ads"] if one["id"] == "121"]
+    assert (ad["goal"], ad["results"], ad["cost_per_result"]) == (shown, results, cost)
+    spent = await shop.data("getSpendReport", {"period": "last_30d"})
+    in_days = [_of_goal(one, shown)["results"] for one in spent["items"]]
+    assert None in in_days if results is None else sum(in_days) == _of_goal(spent["total"], shown)["results"]
     facebook.merge({"max_days": 2})
     (one,) = [one for one in (await shop.data("getAdSets", {"period": "last_30d"}))["adsets"] if one["id"] == "111"]
     assert one["results"] == results, "halves of a period add up"
+
+
+def _of_goal(one: dict[str, Any], goal: str) -> dict[str, Any]:
+    """The results of one goal, which is the only one or one of several; none if it is not there."""
+    every = one.get("by_goal", [one])
+    return next((row for row in every if row["goal"] == goal), {"results": 0})
 
 
 async def test_spend_by_day_and_by_campaign(shop: Shop) -> None:
@@ -331,6 +345,27 @@ async def test_what_cannot_work_is_refused_before_anybody_is_asked(
     shop.direction("Стоит", "112", status="PAUSED")
     body = await shop.call(name, arguments, approved=False)
     assert body["error_code"] != "approval_required" and message in body["message"], body
+    assert facebook.journal("POST") == []
+
+
+@pytest.mark.parametrize("status", ["ARCHIVED", "DELETED"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "table", "fb_id"),
+    [
+        ("resumeCampaign", {"campaign_id": "101"}, "campaigns", "101"),
+        ("resumeAdSet", {"adset_id": "112"}, "adsets", "112"),
+        ("resumeDirection", {"direction_id": "Окна"}, "adsets", "111"),
+    ],
+)
+async def test_what_runs_no_longer_is_not_started_again(
+    shop: Shop, facebook: Running, name: str, arguments: dict[str, Any], table: str, fb_id: str, status: str
+) -> None:
+    """A name may be that of an archived campaign alone; nobody is asked before something is resumed."""
+    shop.direction()
+    await shop.data("getAdSets")
+    facebook.merge({table: {fb_id: {"status": status}}})
+    body = await shop.call(name, arguments)
+    assert body["error_code"] == "failed" and f"{status.lower()} at Facebook" in body["message"], body
     assert facebook.journal("POST") == []
 
 

@@ -52,6 +52,7 @@ class Truth:
         self._connection.execute(SCHEMA.read_text().encode())
         ads = [
             (ad.id, ad.name, adset.id, adset.campaign, account_of(ad), ad.creative, ad.title, adset.direction)
+            + (adset.event or adset.goal,)
             for ad in agency.ads
             for adset in (OF_ADSET[ad.adset],)
         ]
@@ -95,6 +96,23 @@ class Truth:
             where (account = %s or account is null)
               and (created_at at time zone %s)::date between %s and %s group by 1"""
         return self._by_key(query, window.account, window.zone, window.first, window.last)
+
+    def goals(self, level: str, window: Window, by_day: bool = False) -> dict[Any, list[dict[str, Any]]]:
+        """What ad sets are for and how often that was reached, goal by goal, the most expensive one first.
+
+        By the key of `level`, or by day of the whole account.
+        """
+        key = "day::text" if by_day else level
+        query = f"""
+            select {key} as key, goal, case when count(reached) = count(*) then sum(reached)::bigint end as results,
+              case when count(reached) = count(*) then round(sum(spend) / nullif(sum(reached), 0), 2) end
+                as cost_per_result, sum(spend) as spend
+            from agency.ad_days where account = %s and day between %s and %s
+            group by 1, goal order by sum(spend) desc, goal"""
+        found: dict[Any, list[dict[str, Any]]] = {}
+        for row in self.rows(query, window.account, window.first, window.last):
+            found.setdefault(row.pop("key"), []).append(row)
+        return found
 
     def business(self, window: Window) -> dict[str, Any]:
         """All leads of those days, of whatever ad."""

@@ -3,10 +3,12 @@
 
 create schema agency;
 create table agency.ads (
-  id text, name text, adset text, campaign text, account text, creative text, title text, direction text);
+  id text, name text, adset text, campaign text, account text, creative text, title text, direction text,
+  goal text);
 create table agency.days (
   ad text, day date, spend numeric, impressions bigint, clicks bigint, forms int, conversations int,
-  video_views bigint, p25 bigint, p50 bigint, p75 bigint, p95 bigint, late int);
+  video_views bigint, p25 bigint, p50 bigint, p75 bigint, p95 bigint, late int,
+  purchases bigint, whole_plays bigint);
 create table agency.forms (id text, person int, ad text, created_at timestamptz);
 create table agency.crm (
   id int, person int, created_at timestamptz, stage int, price numeric, utm text, is_late boolean, early_stage int);
@@ -19,7 +21,11 @@ create index on agency.messages (jid);
 -- A day of an ad with all that it belongs to. Leads are forms and conversations alike.
 create view agency.ad_days as
 select a.account, a.campaign, a.adset, a.id as ad, a.creative, a.direction, d.day, d.spend, d.impressions, d.clicks,
-  d.forms + d.conversations as leads, d.video_views, d.p25, d.p50, d.p75, d.p95
+  d.forms + d.conversations as leads, a.goal,
+  case a.goal  -- what the ad set is for; how many people an ad reached is not among the figures of a day
+    when 'LEAD_GENERATION' then d.forms + d.conversations when 'CONVERSATIONS' then d.forms + d.conversations
+    when 'PURCHASE' then d.purchases when 'LINK_CLICKS' then d.clicks when 'THRUPLAY' then d.whole_plays
+  end as reached, d.video_views, d.p25, d.p50, d.p75, d.p95
 from agency.days d join agency.ads a on a.id = d.ad;
 
 -- Who has no telephone in the CRM is nobody known from elsewhere. The CRM's first lead of somebody who filled in a form

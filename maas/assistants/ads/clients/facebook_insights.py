@@ -19,6 +19,7 @@ FIGURES = (
     "clicks",
     "actions",
     "video_play_actions",
+    "video_thruplay_watched_actions",
     "video_p25_watched_actions",
     "video_p50_watched_actions",
     "video_p75_watched_actions",

@@ -29,6 +29,7 @@ LEAD_TYPES = (
     "onsite_web_lead",
     "omni_lead",
 )
+THRUPLAY = "thruplay"
 CONVERSATION = "onsite_conversion.messaging_conversation_started_7d"
 MAX_ANSWER_CHARS = 200
 MAX_WAIT_S = 6e7  # that is believed
@@ -277,6 +278,7 @@ class Figures(BaseModel):
     clicks: Count = 0
     actions: list[Action] = []
     video_play_actions: list[Action] = []
+    video_thruplay_watched_actions: list[Action] = []
     video_p25_watched_actions: list[Action] = []
     video_p50_watched_actions: list[Action] = []
     video_p75_watched_actions: list[Action] = []
@@ -288,8 +290,10 @@ class Figures(BaseModel):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The actions by type; one of each."""
-        return {one.action_type: int(one.value) for one in reversed(self.actions)}
+        """The actions by type, one of each; whole plays of videos, or 15 s of them, as THRUPLAY."""
+        plays = watched(self.video_thruplay_watched_actions)
+        counts = {one.action_type: int(one.value) for one in reversed(self.actions)}
+        return counts | {THRUPLAY: plays} if plays else counts
 
     @property
     def video_views(self) -> int:

@@ -20,6 +20,7 @@ LEVELS = {"account": "accounts", "campaign": "campaigns", "adset": "adsets", "ad
 COUNTS = ("impressions", "clicks", "leads", "conversations", "video_views", "p25", "p50", "p75", "p95")
 VIDEO = {
     "video_play_actions": "video_views",
+    "video_thruplay_watched_actions": "whole_plays",
     "video_p25_watched_actions": "p25",
     "video_p50_watched_actions": "p50",
     "video_p75_watched_actions": "p75",
