@@ -23,7 +23,7 @@ def test_imported_conversations_are_read_and_linked(stack: Stack, visit: Visitor
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("Imported: 124 new messages")).to_be_visible()
     year = datetime.now(UTC).year
-    days = f"Messages on 1 day of {year}; most on January 1, {year}: 124"
+    days = f"{year}: Messages on 1 day; most on January 1: 124"
     expect(page.locator("[data-days]")).to_have_accessible_name(days)
     page.get_by_role("link", name="Imported conversations").click()
     expect(page.get_by_role("link", name="О супе")).to_be_visible()

@@ -21,6 +21,7 @@ PLACES = (
     "history",
     "memory",
     "memory/facts",
+    "memory/imported",
     "memory/documents",
     "profile",
     "schedules",

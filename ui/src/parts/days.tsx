@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { get } from "../api/http";
 import { keys } from "../api/keys";
-import { formatDay, say } from "../texts";
+import { formatDayOfYear, say } from "../texts";
 
 const CELL = 8;
 const GAP = 1.5;
@@ -32,8 +32,7 @@ export function Days({ userId }: { userId: string }) {
   const counts = new Map(data.results.map((one) => [one.day, one.messages]));
   const [busiest, most] = [...counts].reduce((left, right) => (right[1] > left[1] ? right : left), ["", 0]);
   const text = busiest
-    ? say("memory.days", { n: counts.size, year: String(data.year) }) +
-      say("memory.busiest", { day: formatDay(busiest), n: most })
+    ? say("memory.days", { n: counts.size }) + say("memory.busiest", { day: formatDayOfYear(busiest), n: most })
     : say("memory.noDays", { year: String(data.year) });
   const step = (by: number, name: string, isThere: boolean) => (
     <button
@@ -53,7 +52,7 @@ export function Days({ userId }: { userId: string }) {
         viewBox={`0 0 ${WEEKS * CELL - GAP} ${7 * CELL - GAP}`}
         className="block w-full"
         role="img"
-        aria-label={text}
+        aria-label={`${data.year}: ${text}`}
         data-days={data.year}
       >
         {daysOf(data.year).map(({ day, week, weekday }) => {
@@ -68,7 +67,7 @@ export function Days({ userId }: { userId: string }) {
               rx="1"
               style={{ fill: SHADES[n ? shadeOf(n, most) : 0] }}
             >
-              {n > 0 && <title>{say("memory.day", { day: formatDay(day), n })}</title>}
+              {n > 0 && <title>{say("memory.day", { day: formatDayOfYear(day), n })}</title>}
             </rect>
           );
         })}

@@ -390,7 +390,7 @@ export const en = {
   "imported.gone": "This conversation is not in memory.",
   "imported.earlier": "Earlier messages",
   "imported.later": "Later messages",
-  "memory.days": "Messages on {n} day of {year} | Messages on {n} days of {year}",
+  "memory.days": "Messages on {n} day | Messages on {n} days",
   "memory.busiest": "; most on {day}: {n}",
   "memory.noDays": "Nothing is remembered of {year}",
   "memory.day": "{day}: {n} message | {day}: {n} messages",

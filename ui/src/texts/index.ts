@@ -104,6 +104,11 @@ export function formatDay(at: string): string {
   return new Date(isDay ? `${at}T00:00` : at).toLocaleDateString(language(), { dateStyle: "long" });
 }
 
+/** A day of a year that is known: "30 November". */
+export function formatDayOfYear(day: string): string {
+  return new Date(`${day}T00:00`).toLocaleDateString(language(), { day: "numeric", month: "long" });
+}
+
 /** The label of a period in words: 2026-Week-48 is "November 23 – 29, 2026", 2026-Month-11 "November 2026". */
 export function formatPeriod(period: string): string {
   const [, year = "", unit, number = ""] = /^(\d{4})-(Week|Month)-(\d\d)$/.exec(period) ?? [];
