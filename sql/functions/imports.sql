@@ -8,7 +8,8 @@ begin
   run_id := gen_random_uuid();
   with turns as (
     select t.*, row_number() over () as n from jsonb_to_recordset(p_turns) as t(
-      role text, content text, at timestamptz, speaker text, conversation text, external_id text, client jsonb, title text)
+      role text, content text, at timestamptz, speaker text, conversation text, external_id text, client jsonb,
+      title text)
   ), added_logs as (
     insert into maas.raw_logs (user_id, run_id, turn_no, message_type, content, speaker, conversation, external_id,
       metadata, occurred_at, known_at, origins)

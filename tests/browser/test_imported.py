@@ -41,7 +41,7 @@ def test_imported_conversations_are_read_and_linked(stack: Stack, visit: Visitor
     expect(target).to_be_in_viewport()
     expect(target.locator(".bg-mark")).to_have_count(0)
     expect(target).to_have_class("rounded bg-mark ring-8 ring-mark")
-    views: tuple[tuple[int, Literal["light", "dark"]], ...] = ((360, "light"), (768, "dark"), (1440, "light"))
+    views: list[tuple[int, Literal["light", "dark"]]] = [(360, "light"), (768, "dark"), (1440, "light")]
     for width, scheme in views:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)

@@ -19,15 +19,14 @@ def chatgpt(name: str, title: str | None, count: int, began: float) -> dict[str,
     mapping: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None}}
     parent = "root"
     for number in range(count):
-        node = f"{name}-{number}"
-        message = {
-            "id": node,
+        message: dict[str, Any] = {
+            "id": f"{name}-{number}",
             "author": {"role": ("user", "assistant")[number % 2]},
             "create_time": began + 60 * number,
             "content": {"content_type": "text", "parts": [f"Word {number} of {name}."]},
         }
-        mapping[node] = {"id": node, "message": message, "parent": parent}
-        parent = node
+        mapping[message["id"]] = {"id": message["id"], "message": message, "parent": parent}
+        parent = message["id"]
     return {"title": title, "conversation_id": name, "mapping": mapping, "current_node": parent}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx2
@@ -90,9 +91,8 @@ def test_every_endpoint(empty: str, tmp_path: Path) -> None:
         refused = {}
         for path in read - WITHOUT_DATABASE - SIGN_IN - CARDS:
             url = re.sub(r"{\w+}", str(NOBODY), path)
-            refused[path] = stack.client.get(
-                url, params={"user_id": USER, "telegramChatId": 1, "assistant": "mentor", "q": "hello"}
-            )
+            more: dict[str, Any] = {"telegramChatId": 1, "assistant": "mentor", "q": "hello", "conversation": "tea"}
+            refused[path] = stack.client.get(url, params={"user_id": USER, **more})
         assert any(path.endswith("/events") for path in refused)
         assert {"/v1/models", "/readyz", "/metrics"} <= set(refused)
         refused |= {f"POST {path}": stack.client.post(path, json=body) for path, body in POSTED.items()}
