@@ -964,6 +964,21 @@ class CallFailuresRow(TypedDict):
 
 call_failures: Query[CallFailuresRow]
 
+class PricesRow(TypedDict):
+    provider: str
+    model: str
+    input: float | Any
+    cached: float | Any
+    output: float | Any
+    image: float | Any
+    updated_at: datetime
+
+prices: Query[PricesRow]
+
+set_price: Value[None, Never, pg.text, pg.text, pg.float8, pg.float8, pg.float8, pg.float8, pg.text]
+
+drop_price: Value[bool, Never, pg.text, pg.text, pg.text]
+
 # engine.sql
 
 class StepRow(TypedDict):

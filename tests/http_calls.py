@@ -59,6 +59,8 @@ MORE: dict[str, dict[str, Any]] = {
     "post_shared_webhook": {"url": "https://hooks.example/maas"},
     "post_schedule": {"cron": "30 8 * * 1-5"},
     "put_filter": {"query": "status=FAILED"},
+    "put_price": {"provider": "nobody", "model": "x", "input": 1, "output": 2},
+    "post_drop_price": {"provider": "nobody", "model": "y"},
     "put_budget": {"daily_tokens": 1000, "daily_dollars": None},
     "put_user_budget": {"daily_tokens": 1000, "daily_dollars": None},
     "put_trial_set": {"run_ids": [str(NOBODY)]},

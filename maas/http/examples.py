@@ -52,6 +52,8 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "NewPreferences": {"preferences": {"focus_time": "from nine to eleven"}},
     "PromptChange": {"text": "You answer in one sentence.", "is_active": True, "version": 3},
     "PromptTrial": {"run_id": EXAMPLE_USER, "text": "You answer in one sentence."},
+    "NewPrice": {"provider": "openai", "model": "gpt-5", "input": 1.25, "cached": 0.125, "output": 10},
+    "PricedModel": {"provider": "openai", "model": "gpt-5"},
     "NewFilter": {"query": "status=FAILED&error=timeout"},
     "NewBudget": {"daily_tokens": 500000, "daily_dollars": 2.5},
     "TrialSetRuns": {"run_ids": [EXAMPLE_USER]},

@@ -80,6 +80,35 @@ comment on function maas.maas_insert_trial is
   'verdict: inserted, not_found, not_replayable (it is not a question, or what comes before the stage is not there), '
   'other_role (the stage does not use that prompt)';
 
+create or replace function maas.maas_set_price(p_provider text, p_model text, p_input float8, p_cached float8,
+  p_output float8, p_image float8, p_actor text default null)
+returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('maas.actor', coalesce(p_actor, ''), true);
+  insert into maas.model_prices as m (provider, model, input, cached, output, image)
+  values (p_provider, p_model, p_input, p_cached, p_output, p_image)
+  on conflict (provider, model) do update set input = excluded.input, cached = excluded.cached,
+    output = excluded.output, image = excluded.image, updated_at = maas.maas_now();
+  perform set_config('maas.actor', '', true);
+end
+$$;
+comment on function maas.maas_set_price is
+  'Sets the price of the models that p_model names, which is a pattern for LIKE; calls that are written keep theirs';
+
+create or replace function maas.maas_drop_price(p_provider text, p_model text, p_actor text default null)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  is_gone boolean;
+begin
+  perform set_config('maas.actor', coalesce(p_actor, ''), true);
+  delete from maas.model_prices m where m.provider = p_provider and m.model = p_model;
+  is_gone := found;
+  perform set_config('maas.actor', '', true);
+  return is_gone;
+end
+$$;
+comment on function maas.maas_drop_price is 'Deletes a price; false if there is none';
+
 create or replace function maas.maas_save_filter(p_owner text, p_list text, p_name text, p_query text)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -64,3 +64,14 @@ from (
   select id from maas.pipeline_runs where created_at > now() - interval '1 day' order by created_at desc limit 500) r
 join maas.llm_calls c on c.run_id = r.id and c.attempts > 0 and c.provider <> 'extractive' and c.finish <> 'stopped'
 group by c.stage, c.role_name, c.provider, c.model order by count(c.error) desc, c.role_name, c.model;
+
+-- name: prices
+select provider, model, input::float8 as input, cached::float8 as cached, output::float8 as output,
+  image::float8 as image, updated_at
+from maas.model_prices order by provider, model;
+
+-- name: set_price  -- $1 provider, $2 model, $3 input, $4 cached, $5 output, $6 image, $7 actor
+select maas.maas_set_price($1, $2, $3, $4, $5, $6, $7);
+
+-- name: drop_price  -- $1 provider, $2 model, $3 actor
+select maas.maas_drop_price($1, $2, $3);

@@ -226,3 +226,21 @@ def test_a_budget_is_set_and_ended_without_a_restart(stack: Stack, visit: Visito
     budget.get_by_role("button", name="End this budget").click()
     page.get_by_role("dialog").get_by_role("button", name="End this budget").click()
     expect(page.get_by_text("Daily budget: none")).to_be_visible()
+
+
+def test_a_price_is_set_where_spending_is_seen(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit("admin/spending")
+    page.get_by_text("Prices of models").click()
+    page.get_by_label("Provider").fill("openai")
+    page.get_by_label("Model, or a pattern with %").fill(word)
+    page.get_by_label("In, $ a million").fill("2")
+    page.get_by_label("Out, $ a million").fill("10.5")
+    page.get_by_role("button", name="Save").last.click()
+    row = page.get_by_role("row").filter(has_text=f"openai:{word}")
+    expect(row).to_contain_text("10.5")
+    row.scroll_into_view_if_needed()
+    shot(page, "prices")
+    assert stack.rows("select maas_price('openai', %s, 1000, 0, 100) as price", word) == [{"price": 3050}]
+    row.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(row).to_have_count(0)

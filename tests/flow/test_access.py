@@ -192,7 +192,7 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
             {404}
             if any(name in route.path for name in ("{key}", "{document}", "{entity}", "{set}"))
             or route.path.endswith(
-                ("/try", "/reset", "/budget", "/actions/decide", "/v1/messages")
+                ("/try", "/reset", "/budget", "/drop", "/actions/decide", "/v1/messages")
             )  # the last without a model
             else set()
         )

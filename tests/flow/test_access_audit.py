@@ -39,6 +39,8 @@ OF_NOBODY = {  # these show and change what is no user's, or write what they cha
     "/v1/admin/prompts/{role}/history",
     "/v1/admin/prompts/{role}/try",
     "/v1/admin/budget",
+    "/v1/admin/prices",
+    "/v1/admin/prices/drop",
     "/v1/admin/filters",
     "/v1/admin/filters/{list}/{filter}",
     "/v1/admin/trial_sets",

@@ -109,6 +109,9 @@ test("figures, answers, prompts and replies that differ are shown, what is the s
   const [prompt, reply] = within(responder).getAllByRole("region", { name: "Difference" });
   expect(prompt!.textContent).toContain("  You are kind.− You are brief.+ You are long.");
   expect(reply!.textContent).toBe("− Comet.+ A greyhound.");
+  const analyzer = screen.getByRole("heading", { name: "Analyzer" }).closest("section")!; // which only one has
+  expect(analyzer.textContent).toContain("openai:mini");
+  expect(within(analyzer).queryByRole("region")).toBeNull();
   expect(screen.getAllByText("Who is Comet?")).toHaveLength(2);
 });
 

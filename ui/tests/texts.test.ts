@@ -67,6 +67,7 @@ const BUILT: Record<string, string[]> = {
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "pause.": ["assistant", "model", "key", "user"],
+  "prices.": ["input", "cached", "output", "image"],
   "profile.look.": ["auto", "light", "dark"],
   "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"],
   "searched.": ["yes", "perhaps", "no"],

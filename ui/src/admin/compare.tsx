@@ -121,7 +121,6 @@ const TOTALS = [
   ["compare.tokensIn", (trace: Trace) => totalsOf(trace).tokensIn, formatNumber],
   ["compare.tokensOut", (trace: Trace) => totalsOf(trace).tokensOut, formatNumber],
   ["trace.price", (trace: Trace) => totalsOf(trace).price / MILLION, formatDollars],
-  ["compare.memories", (trace: Trace) => trace.memories.length, formatNumber],
 ] as const;
 
 function Figures({ before, after }: { before: Trace; after: Trace }) {
@@ -161,23 +160,23 @@ function Stage({ pair, before, after }: { pair: StagePair; before: Trace; after:
         {timeOf(pair.before)} → {timeOf(pair.after)}
       </p>
       <div className="flex flex-col gap-3">
-        <Part title={say("trace.given")} {...given} />
+        {pair.before && pair.after && <Part title={say("trace.given")} {...given} />}
         {pair.calls.map((call, index) => (
           <div key={index} className="flex flex-col gap-2 border-l border-line pl-3">
             <div className="tabular grid gap-x-4 text-small md:grid-cols-2">
               <p>{callOf(call.before)}</p>
               <p>{callOf(call.after)}</p>
             </div>
-            <Part
-              title={say("again.prompt")}
-              before={promptOf(call.before, before)}
-              after={promptOf(call.after, after)}
-            />
-            <Part
-              title={say("trace.reply")}
-              before={call.before?.call.reply ?? null}
-              after={call.after?.call.reply ?? null}
-            />
+            {call.before && call.after && (
+              <>
+                <Part
+                  title={say("again.prompt")}
+                  before={promptOf(call.before, before)}
+                  after={promptOf(call.after, after)}
+                />
+                <Part title={say("trace.reply")} before={call.before.call.reply} after={call.after.call.reply} />
+              </>
+            )}
           </div>
         ))}
       </div>

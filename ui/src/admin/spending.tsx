@@ -9,6 +9,7 @@ import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { Budget } from "./budget";
 import { dayToTime, useFilters } from "./filters";
+import { Prices } from "./prices";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { ofNumbers, Sheet, Table } from "./sheet";
 import { UserLink } from "./users";
@@ -29,7 +30,6 @@ export function SpendingPage() {
   const titleOf = useTitleOf();
   return (
     <Sheet title={say("admin.spending")}>
-      <Budget userId={null} />
       <div className="flex flex-wrap gap-6">
         <Ranges value={range} onChange={(value) => setFilter("days", String(value))} />
         <div role="group" aria-label={say("admin.spendingBy")} className="flex flex-wrap gap-2">
@@ -98,6 +98,8 @@ export function SpendingPage() {
           </Table>
         </>
       )}
+      <Budget userId={null} />
+      <Prices />
     </Sheet>
   );
 }

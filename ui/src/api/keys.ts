@@ -62,6 +62,7 @@ export const keys = {
   user: (id: Id) => ["users", "one", id] as const,
   pauses: () => ["pauses"] as const,
   metrics: (days: number) => ["metrics", days] as const,
+  prices: () => ["prices"] as const,
   savedFilters: () => ["savedFilters"] as const,
   budget: (of: Id) => ["budgets", of] as const,
   trialSets: () => ["trialSets"] as const,

@@ -233,6 +233,13 @@ export interface paths {
     put: operations["put_filter"];
     delete: operations["delete_filter"];
   };
+  "/v1/admin/prices": {
+    get: operations["get_prices"];
+    put: operations["put_price"];
+  };
+  "/v1/admin/prices/drop": {
+    post: operations["post_drop_price"];
+  };
   "/v1/admin/inventory": {
     get: operations["get_inventory"];
   };
@@ -1036,6 +1043,18 @@ export interface components {
       timeouts: number;
       last_error: string | null;
     };
+    ModelPrice: {
+      provider: string;
+      model: string;
+      input: number;
+      cached: number | null;
+      output: number;
+      image: number | null;
+      updated_at: string;
+    };
+    ModelPriceList: {
+      results: components["schemas"]["ModelPrice"][];
+    };
     NameMerge: {
       name: string;
       same_as: string;
@@ -1109,6 +1128,14 @@ export interface components {
       preferences: {
         [key: string]: string;
       };
+    };
+    NewPrice: {
+      provider: string;
+      model: string;
+      input: number;
+      cached?: number | null;
+      output: number;
+      image?: number | null;
     };
     NewProfile: {
       name?: string | null;
@@ -1238,6 +1265,10 @@ export interface components {
       id: string;
       seq: number;
       ended_at: string | null;
+    };
+    PricedModel: {
+      provider: string;
+      model: string;
     };
     Profile: {
       name: string | null;
@@ -3351,6 +3382,43 @@ export interface operations {
     };
     responses: {
       204: {
+      };
+    };
+  };
+  get_prices: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ModelPriceList"];
+        };
+      };
+    };
+  };
+  put_price: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewPrice"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ModelPriceList"];
+        };
+      };
+    };
+  };
+  post_drop_price: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["PricedModel"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["ModelPriceList"];
+        };
       };
     };
   };

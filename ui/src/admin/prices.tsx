@@ -1,0 +1,132 @@
+// What models cost: dollars for a million tokens, changed without a restart.
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { get, post, put } from "../api/http";
+import { keys } from "../api/keys";
+import type { Item } from "../api/route";
+import { Field, Form } from "../pages/sign_in";
+import { ConfirmButton } from "../parts/confirm";
+import { ErrorNotice, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
+import { visible } from "../parts/visible";
+import { formatNumber, say } from "../texts";
+import { ofNumbers, Table } from "./sheet";
+
+type Price = Item<"/v1/admin/prices">;
+
+const MAX_DOLLARS = 1_000_000;
+const DIGITS = 6;
+const NUMBERS = ["input", "cached", "output", "image"] as const;
+
+export function Prices() {
+  const queries = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const [edited, setEdited] = useState<Price | null>(null);
+  const list = useQuery({
+    queryKey: keys.prices(),
+    queryFn: ({ signal }) => get("/v1/admin/prices", {}, signal),
+    enabled: isOpen,
+  });
+  const take = (found: { results: Price[] }) => queries.setQueryData(keys.prices(), found);
+  const drop = useMutation({
+    mutationFn: ({ provider, model }: Price) => post("/v1/admin/prices/drop", { provider, model }),
+    onSuccess: take,
+  });
+  return (
+    <details className="card" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{say("prices.title")}</summary>
+      <div className="mt-3 flex flex-col gap-4">
+        <p className="text-small text-quiet">{say("prices.what")}</p>
+        <div className="max-w-md">
+          <Form
+            key={`${edited?.provider}:${edited?.model}`}
+            submit={say("app.save")}
+            onSubmit={async (form) => {
+              const number = (name: string) => (form.get(name)?.trim() ? Number(form.get(name)) : null);
+              take(
+                await put("/v1/admin/prices", {
+                  provider: form.get("provider")!.trim(),
+                  model: form.get("model")!.trim(),
+                  input: number("input") ?? 0,
+                  cached: number("cached"),
+                  output: number("output") ?? 0,
+                  image: number("image"),
+                }),
+              );
+              setEdited(null);
+            }}
+          >
+            <Field
+              label={say("prices.provider")}
+              name="provider"
+              required
+              maxLength={50}
+              defaultValue={edited?.provider ?? ""}
+            />
+            <Field
+              label={say("prices.model")}
+              name="model"
+              required
+              maxLength={200}
+              defaultValue={edited?.model ?? ""}
+            />
+            {NUMBERS.map((name) => (
+              <Field
+                key={name}
+                label={say(`prices.${name}`)}
+                name={name}
+                type="number"
+                min={0}
+                max={MAX_DOLLARS}
+                step="any"
+                required={name === "input" || name === "output"}
+                defaultValue={edited?.[name] ?? ""}
+              />
+            ))}
+          </Form>
+        </div>
+        <ErrorNotice error={list.error ?? drop.error} />
+        {isOpen && list.isPending && <Skeleton lines={4} />}
+        {list.data && (
+          <Table
+            columns={[
+              say("admin.model"),
+              ...NUMBERS.map((name) => ofNumbers(say(`prices.${name}`))),
+              say("admin.changed"),
+              "",
+            ]}
+          >
+            {list.data.results.map((price) => (
+              <tr key={`${price.provider}:${price.model}`}>
+                <td>{visible(`${price.provider}:${price.model}`)}</td>
+                {NUMBERS.map((name) => (
+                  <td key={name} className="text-right">
+                    {price[name] === null ? "–" : formatNumber(price[name], DIGITS)}
+                  </td>
+                ))}
+                <td>
+                  <Time at={price.updated_at} />
+                </td>
+                <td>
+                  <div className="flex gap-2">
+                    <button type="button" className="button small" onClick={() => setEdited(price)}>
+                      {say("prices.change")}
+                    </button>
+                    <ConfirmButton
+                      label={say("prices.delete")}
+                      title={say("prices.deleteAsk", { model: visible(`${price.provider}:${price.model}`) })}
+                      what={say("prices.deleteWhat")}
+                      onConfirm={() => drop.mutateAsync(price)}
+                    />
+                  </div>
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </div>
+    </details>
+  );
+}
