@@ -85,6 +85,27 @@ test("a key is made with what was chosen, shown once, and revoked after a questi
   await waitFor(() => expect(sent()[1]).toEqual([`/v1/users/${ANN}/keys/${KEY.id}`, null]));
 });
 
+test("who signs in with a key makes no others", async () => {
+  await session.signOut();
+  serve(({ path }) => {
+    if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "keys" } };
+    if (path === "/v1/caller") return { body: { user_id: ANN, scopes: ["ask", "read"], prefix: null, name: "key:x" } };
+    if (path.endsWith("/events")) return { chunks: [], isOpen: true };
+    if (path.endsWith("/preferences")) return { body: { preferences: {} } };
+    if (path.endsWith("/profile")) return { body: { name: "Ann", language: "en" } };
+    if (path.endsWith("/spending"))
+      return {
+        body: { tokens: 0, dollars: 0, tokens_today: 0, dollars_today: 0, daily_tokens: null, daily_dollars: null },
+      };
+    return { body: { results: [], next: null } };
+  });
+  await session.start();
+  await session.signInWithKey("maas_0123456789ab_secret", "");
+  await open("/ui/profile");
+  await screen.findByText("Daily budget: none");
+  expect(screen.queryByRole("heading", { name: "API keys" })).toBeNull();
+});
+
 test("an operator sees the keys of a user beside what else there is of them", async () => {
   found = [{ ...KEY, state: "revoked" }];
   openDesk(`/admin/users/${ANN}`);

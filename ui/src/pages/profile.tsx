@@ -71,7 +71,7 @@ export function ProfilePage() {
                 {say("webhooks.title")}
               </Link>
             </div>
-            {user.config.auth !== "none" && (
+            {(user.config.auth === "local" || user.config.auth === "jwt") && (
               <section className="flex flex-col gap-3">
                 <h2 className="text-lead font-semibold">{say("keys.title")}</h2>
                 <p className="text-small text-quiet">{say("keys.what")}</p>
