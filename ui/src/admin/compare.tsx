@@ -52,7 +52,7 @@ export function CompareWith({ id, origin }: { id: string; origin: string | null 
         if (other) navigate(placeOfComparison(other, id));
       }}
     >
-      <label className="field">
+      <label className="field max-w-full">
         <span>{say(origin === null ? "compare.with" : "compare.withOrigin")}</span>
         <input
           className="w-96 max-w-full font-mono"

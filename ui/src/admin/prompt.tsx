@@ -178,9 +178,14 @@ function Trial({ role, text }: { role: string; text: string }) {
     <section className="flex flex-col gap-3">
       <h2 className="text-lead font-semibold">{say("admin.tryRun")}</h2>
       <div className="flex flex-wrap items-end gap-3">
-        <label className="field">
+        <label className="field max-w-full">
           <span>{say("admin.tryId")}</span>
-          <input className="w-96 font-mono" value={id} maxLength={36} onChange={(event) => setId(event.target.value)} />
+          <input
+            className="w-96 max-w-full font-mono"
+            value={id}
+            maxLength={36}
+            onChange={(event) => setId(event.target.value)}
+          />
         </label>
         <button
           type="button"
