@@ -62,6 +62,7 @@ class Stack:
             "MAAS_LOG_FORMAT": "json",
             "MAAS_COMPACT_EVERY": "0",
             "MAAS_POOL_SIZE": "4",
+            "FB_BASE_URL": "http://127.0.0.1:9",  # no test asks Facebook itself
         }
         self._settings = SETTINGS | usual | settings
         self._processes: list[Process] = []

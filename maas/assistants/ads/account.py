@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from pydantic import SecretStr
 
 from maas.assistants.ads import queries
+from maas.assistants.ads.connections import STALE_AFTER, crm_secret, facebook_secret
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolFailure
 from maas.tools.openers import Opener
@@ -26,8 +27,6 @@ from shared.db import Database
 Domain = Literal["ads", "creative", "crm", "whatsapp"]
 DOMAINS: tuple[Domain, ...] = ("ads", "creative", "crm", "whatsapp")
 ACCOUNT, FACEBOOK_TOKEN, CRM_TOKEN = "account", "facebook_token", "crm_token"  # members of ToolContext.values
-STALE_AFTER = timedelta(days=1)
-ENDS_SOON = timedelta(days=14)  # of a token
 DOMAIN_OF: Mapping[str, Domain] = {"Facebook": "ads", "amoCRM": "crm", "WhatsApp": "whatsapp"}
 SERVICES: Mapping[Domain, str] = {"ads": "Facebook", "creative": "Facebook", "crm": "amoCRM", "whatsapp": "WhatsApp"}
 NO_ACCOUNT = "there is no advertising account yet; an operator adds one: maas ads connect"
@@ -260,13 +259,3 @@ async def open_whatsapp(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
 
 
 OPENERS: dict[str, Opener] = {"ads": open_ads, "creative": open_creative, "crm": open_crm, "whatsapp": open_whatsapp}
-
-
-def facebook_secret(fb_id: str) -> str:
-    """The name of the user's secret that holds the token of an ad account."""
-    return f"facebook_{fb_id.removeprefix('act_')}"
-
-
-def crm_secret(user_account_id: UUID) -> str:
-    """The name of the user's secret that holds the token of an account's CRM."""
-    return f"amocrm_{user_account_id.hex}"

@@ -6,7 +6,7 @@ import asyncpg
 
 from maas import queries as core
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import ENDS_SOON, STALE_AFTER
+from maas.assistants.ads.connections import ENDS_SOON, STALE_AFTER
 from maas.assistants.ads.settings import AdsSettings
 from maas.settings import Settings
 from shared.db import Database

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 from uuid import UUID
 
@@ -10,7 +9,7 @@ import typer
 
 from maas import user_secrets
 from maas.assistants.ads import connect, queries, set_up, sync_commands
-from maas.assistants.ads.account import crm_secret, facebook_secret
+from maas.assistants.ads.connections import crm_secret, facebook_secret
 from maas.assistants.ads.owner import Owner, with_owner
 from maas.terminal.invocation import read_uuid
 from maas.terminal.output import Table, note, show
@@ -18,7 +17,6 @@ from shared.db import Database
 from shared.errors import MaasError
 
 ACTOR = "cli"
-_AD_ACCOUNT = re.compile(r"act_[0-9]{1,20}")
 cli = typer.Typer(no_args_is_help=True, add_completion=False)
 cli.command("connect", help="Connect a business to Facebook, amoCRM and WhatsApp, or renew a token.")(connect.connect)
 cli.command("sync", help="Read campaigns, figures, leads and dialogues of the businesses of a user now.")(

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-import asyncpg
 import httpx2
 import typer
 
-from maas import user_secrets
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import crm_secret, facebook_secret
-from maas.assistants.ads.clients.amocrm import AmoCrmClient, token_ends_at
 from maas.assistants.ads.clients.evolution import EvolutionClient
-from maas.assistants.ads.clients.facebook import FacebookClient
 from maas.assistants.ads.clients.facebook_objects import AdAccount
+from maas.assistants.ads.connections import (
+    AD_ACCOUNT,
+    CRM_URL,
+    MAX_BUSINESS_CHARS,
+    Business,
+    ask_crm,
+    ask_facebook,
+)
 from maas.assistants.ads.owner import Owner, with_owner
-from maas.assistants.ads.set_up import MAX_NAME_CHARS
 from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.ads.sync_commands import sync_now
 from maas.settings import Settings
@@ -34,7 +34,6 @@ from shared.vendors import VendorError
 
 ACTOR = "cli"
 MAX_INPUT_CHARS = 10_000
-AD_ACCOUNT = re.compile(r"act_[0-9]{1,20}")
 PERMISSIONS = {  # of a token of Facebook, and what does not work without
     "ads_management": "nothing can be changed: budgets, pauses, launches",
     "leads_retrieval": "leads by forms are not read",
@@ -78,9 +77,9 @@ def connect(
 
     async def run(db: Database, settings: Settings, user_id: UUID) -> None:
         own = settings.of(AdsSettings)
-        business = await _business(db, user_id, name)
+        business = Business(db, user_id, await _business(db, user_id, name), ACTOR)
         async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
-            steps = _Steps(db, own, http, user_id, business)
+            steps = _Steps(own, http, business)
             if asks_all or fb or token_env:
                 await steps.facebook(tokens[0], fb, is_optional=asks_all)
             if asks_all or crm or crm_token_env:
@@ -101,13 +100,9 @@ def connect(
 class _Steps:
     """The services of a business, one after another; each is stored once it has answered."""
 
-    def __init__(
-        self, db: Database, settings: AdsSettings, http: httpx2.AsyncClient, user_id: UUID, business: str
-    ) -> None:
-        self._db = db
+    def __init__(self, settings: AdsSettings, http: httpx2.AsyncClient, business: Business) -> None:
         self._settings = settings
         self._http = http
-        self._user_id = user_id
         self._business = business
         self.account_id: UUID | None = None
 
@@ -115,75 +110,38 @@ class _Steps:
         token = token or _ask("Facebook: access token of a system user", is_optional=is_optional, is_secret=True)
         if not token:
             return
-        settings = self._settings
-        client = FacebookClient(self._http, token, settings.fb_base_url, settings.fb_api_version)
-        try:
-            granted = await self._permissions(client)
-            accounts = [await client.account(one) for one in wanted] if wanted else await client.accounts()
-            ends_at = await self._end_of_token(client)
-        except VendorError as error:
-            raise _refused(error) from error
-        if granted is not None and not granted & {"ads_read", "ads_management"}:
-            has = ", ".join(sorted(granted)) or "none"
-            message = f"the token may not read ads: it needs the permission ads_read or ads_management, and has {has}"
-            raise MaasError("bad_parameter", f"nothing was stored: {message}")
-        for permission, without in PERMISSIONS.items():
-            if granted is not None and permission not in granted:
-                note(f"Facebook: the token has no permission {permission}: {without}")
-        for one in accounts if wanted else _choose(accounts):
-            await self._store(one)
-            await user_secrets.set_secret(self._db, self._user_id, facebook_secret(one.fb_id), token, ACTOR)
+        answer = await ask_facebook(self._http, self._settings, token, wanted)
+        if answer.unknown is not None:
+            note(f"Facebook: what the token may do is not known: {answer.unknown}")
+        for permission in answer.missing:
+            note(f"Facebook: the token has no permission {permission}: {PERMISSIONS[permission]}")
+        for one in answer.accounts if wanted else _choose(answer.accounts):
+            self.account_id = await self._business.add_ad_account(one, token)
             state = "" if one.can_run_ads else f"; it cannot run ads now (status {one.status})"
             note(f"Facebook: {one.fb_id} {one.name}, {one.currency}, {one.timezone} is connected{state}")
-        if ends_at is not None:
-            note(f"Facebook: the token ends on {ends_at.date()}; one of a system user need not: choose Never")
-
-    @staticmethod
-    async def _permissions(client: FacebookClient) -> frozenset[str] | None:
-        """Those of the token; None where Facebook tells nothing of them. Raises VendorError for a wrong token."""
-        try:
-            return await client.permissions()
-        except VendorError as error:
-            if error.code == "unauthorized":
-                raise
-            note(f"Facebook: what the token may do is not known: {error.message}")
-            return None
-
-    @staticmethod
-    async def _end_of_token(client: FacebookClient) -> datetime | None:
-        """When the token ends; None: never, or Facebook does not tell it."""
-        try:
-            return await client.token_ends_at()
-        except VendorError:
-            return None
+        if answer.ends_at is not None:
+            note(f"Facebook: the token ends on {answer.ends_at.date()}; one of a system user need not: choose Never")
 
     async def crm(self, url: str | None, token: str | None, *, is_optional: bool) -> None:
         url = url or self._settings.amocrm_base_url or _ask("amoCRM: its URL", is_optional=is_optional)
         if not url:
             return
-        if not re.fullmatch(r"https?://[^/\s?#]+/?", url):
+        if not CRM_URL.fullmatch(url):
             raise MaasError("bad_parameter", "--crm: a URL such as https://NAME.amocrm.ru")
         token = token or _ask("amoCRM: long-lived token", is_optional=is_optional, is_secret=True)
         if not token:
             return
-        client = AmoCrmClient(self._http, url, token)
-        try:
-            currency, stages = await client.currency(), await client.stages()
-            await client.check_leads()
-        except VendorError as error:
-            raise _refused(error) from error
-        account_id = await self._store(crm_url=url)
-        await user_secrets.set_secret(self._db, self._user_id, crm_secret(account_id), token, ACTOR)
-        ends_at = token_ends_at(token)
-        end = "" if ends_at is None else f", its token ends on {ends_at.date()}"
-        note(f"amoCRM: {url} is connected: {len(stages)} stages, prices in {currency}{end}")
+        answer = await ask_crm(self._http, url, token)
+        self.account_id = await self._business.add_crm(url, token)
+        end = "" if answer.ends_at is None else f", its token ends on {answer.ends_at.date()}"
+        note(f"amoCRM: {url} is connected: {answer.stages} stages, prices in {answer.currency}{end}")
 
     async def whatsapp(self, instance: str | None) -> None:
         settings = self._settings
         if settings.evolution_base_url is None or settings.evolution_api_key is None:
             note("WhatsApp is not read: EVOLUTION_BASE_URL and EVOLUTION_API_KEY are not set")
             if instance is not None:
-                await self._store(whatsapp=instance)
+                self.account_id = await self._business.add_whatsapp(instance)
             return
         url, key = settings.evolution_base_url, settings.evolution_api_key.get_secret_value()
         if not (instance := instance or await self._ask_instance(EvolutionClient(self._http, url, "", key))):
@@ -191,8 +149,8 @@ class _Steps:
         try:
             state = await EvolutionClient(self._http, url, instance, key).state()
         except VendorError as error:
-            raise _refused(error) from error
-        await self._store(whatsapp=instance)
+            raise MaasError("bad_parameter", f"nothing was stored: {error.message}") from error
+        self.account_id = await self._business.add_whatsapp(instance)
         hint = "" if state == "open" else ": no telephone is linked to it, scan its QR code"
         note(f"WhatsApp: {instance} is connected, state {state}{hint}")
 
@@ -212,19 +170,6 @@ class _Steps:
         answer = _ask("WhatsApp: instance of the Evolution API, a name or a number of the list", is_optional=True)
         return {str(place): one.name for place, one in enumerate(known, 1)}.get(answer, answer)
 
-    async def _store(
-        self, found: AdAccount | None = None, crm_url: str | None = None, whatsapp: str | None = None
-    ) -> UUID:
-        shown = (found.fb_id, found.name or found.fb_id, found.currency, found.timezone) if found else (None,) * 4
-        try:
-            stored = await self._db.value(
-                queries.add_ads_account, self._user_id, self._business, *shown, crm_url, whatsapp
-            )
-        except asyncpg.CheckViolationError as error:
-            raise MaasError("bad_parameter", f"nothing was stored: {error.constraint_name} does not hold") from error
-        self.account_id = UUID(str(stored))
-        return self.account_id
-
 
 async def _business(db: Database, user_id: UUID, name: str | None) -> str:
     """The name of the business: as it was given, that of the user's only one, or as a person answers."""
@@ -238,16 +183,13 @@ async def _business(db: Database, user_id: UUID, name: str | None) -> str:
 
 
 def _check_name(name: str) -> str:
-    if not 0 < len(name.strip()) <= MAX_NAME_CHARS or "\0" in name:
-        raise MaasError("bad_parameter", f"--name: 1 to {MAX_NAME_CHARS} characters")
+    if not 0 < len(name.strip()) <= MAX_BUSINESS_CHARS or "\0" in name:
+        raise MaasError("bad_parameter", f"--name: 1 to {MAX_BUSINESS_CHARS} characters")
     return name.strip()
 
 
 def _choose(accounts: Sequence[AdAccount]) -> list[AdAccount]:
     """Those that a person names, of the ad accounts that a token sees; the only one is not asked about."""
-    if not accounts:
-        message = "the token sees no ad account: assign one to its system user in the settings of the business"
-        raise MaasError("bad_parameter", f"nothing was stored: {message}")
     if len(accounts) == 1:
         return list(accounts)
     table = Table("", "ad account", "name", "currency", "time zone", "can run ads")
@@ -264,10 +206,6 @@ def _choose(accounts: Sequence[AdAccount]) -> list[AdAccount]:
             "bad_parameter", f"nothing was stored: the list has no {unknown[0] if names else 'such account'}"
         )
     return list({known[one].fb_id: known[one] for one in names}.values())
-
-
-def _refused(error: VendorError) -> MaasError:
-    return MaasError("bad_parameter", f"nothing was stored: {error.message}")
 
 
 def _ask(question: str, *, is_optional: bool = False, is_secret: bool = False) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import ACCOUNT, DOMAIN_OF, ENDS_SOON, NO_ACCOUNT, Account, read_values
+from maas.assistants.ads.account import ACCOUNT, DOMAIN_OF, NO_ACCOUNT, Account, read_values
+from maas.assistants.ads.connections import ENDS_SOON
 from maas.engine.stages import Deps
 from maas.tools.openers import Opener
 from maas.tools.tool import Tool, ToolContext, tool

@@ -91,10 +91,9 @@ class OwnAccountRow(TypedDict):
 
 own_account: Value[str, OwnAccountRow, pg.uuid, pg.text, pg.text]
 
-class AddAdsAccountRow(TypedDict):
-    id: UUID | Any
+connect_ads: Value[UUID, Never, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text]
 
-add_ads_account: Value[UUID, AddAdsAccountRow, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text]
+set_ads_token: Value[bool, Never, pg.uuid, pg.text, pg.text, pg.text]
 
 class ListAdsAccountsRow(TypedDict):
     id: UUID | Any
@@ -791,6 +790,8 @@ class AdsRenewSyncRow(TypedDict):
 
 ads_renew_sync: Value[UUID, AdsRenewSyncRow, pg.uuid, pg.uuid, pg.interval]
 
+ads_note_progress: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
 ads_end_sync: Value[None, Never, pg.uuid, pg.uuid, pg.text]
 
 ads_release_sync: Value[None, Never, pg.uuid, pg.uuid]
@@ -811,6 +812,34 @@ class AdsSyncsRow(TypedDict):
     read_at: datetime | Any
 
 ads_syncs: Query[AdsSyncsRow, pg.uuid, pg.text, pg.int4]
+
+class AdsConnectionStatesRow(TypedDict):
+    business_id: UUID | Any
+    business: str | Any
+    service: str | Any
+    named: str | Any
+    title: str | Any
+    currency: str | Any
+    timezone: str | Any
+    has_token: bool | Any
+    token_ends_at: datetime | Any
+    synced_at: datetime | Any
+    begun_at: datetime | Any
+    is_syncing: bool | Any
+    is_wanted: bool | Any
+    is_by_itself: bool | Any
+    due_at: datetime | Any
+    error: str | Any
+    progress: Any
+    has_adsets: bool | Any
+    has_directions: bool | Any
+    has_stages: bool | Any
+    has_qualifying: bool | Any
+    read_at: datetime | Any
+
+ads_connection_states: Query[AdsConnectionStatesRow, pg.uuid, pg.int4]
+
+ads_want_syncs: Value[int, Never, pg.uuid, pg.uuid]
 
 ads_set_sync_interval: Value[None, Never, pg.uuid, pg.uuid, pg.int4]
 

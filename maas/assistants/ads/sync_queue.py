@@ -32,6 +32,7 @@ LEASE_S = 60.0
 RENEWAL_INTERVAL_S = 15.0
 POLL_INTERVAL_S = 10.0
 WAIT_INTERVAL_S = 1.0
+PROGRESS_INTERVAL_S = 2.0
 STOP_TIMEOUT_S = 5.0
 MAX_SYNCS = 4  # of a process at a time
 NO_ACCOUNT = "there is no such account; maas ads account list shows them"
@@ -74,15 +75,36 @@ class SyncQueue:
         connection = Connection(
             claimed["user_id"], claimed["user_account_id"], claimed["account"], claimed["service"], claimed["named"]
         )
-        reading = asyncio.create_task(Sync(self._db, self._vendors, connection, self._days, report).run())
+        counts: Counter[str] = Counter()
+
+        def count(kind: str, rows: int) -> None:
+            counts[kind] += rows
+            report(kind, rows)
+
+        reading = asyncio.create_task(Sync(self._db, self._vendors, connection, self._days, count).run())
         holding = asyncio.create_task(self._hold(claimed["id"], claimed["owner"]))
+        noting = asyncio.create_task(self._keep_noting(claimed["id"], claimed["owner"], counts))
         try:
             await asyncio.wait((reading, holding), return_when=asyncio.FIRST_COMPLETED)
             if not reading.done():
                 holding.result()
             return reading.result()
         finally:
-            await cancel_all((reading, holding), STOP_TIMEOUT_S)
+            await cancel_all((reading, holding, noting), STOP_TIMEOUT_S)
+            with suppress(MaasError, *CONNECTION_LOST):
+                await self._note(claimed["id"], claimed["owner"], counts)
+
+    async def _keep_noting(self, sync_id: UUID, owner: UUID, counts: Counter[str]) -> None:
+        """Keep how far the sync is, for people who wait for it; a lost connection ends it, as it ends the sync."""
+        written: dict[str, int] = {}
+        while True:
+            await asyncio.sleep(PROGRESS_INTERVAL_S)
+            if written != counts:
+                written = dict(counts)
+                await self._note(sync_id, owner, counts)
+
+    async def _note(self, sync_id: UUID, owner: UUID, counts: Counter[str]) -> None:
+        await self._db.rows(queries.ads_note_progress, sync_id, owner, dict(counts))
 
     async def _hold(self, sync_id: UUID, owner: UUID) -> None:
         while True:

@@ -7,13 +7,8 @@ from datetime import timedelta
 import structlog
 
 from maas.assistants.ads import queries
-from maas.assistants.ads.account import (
-    ENDS_SOON,
-    FACEBOOK_TOKEN,
-    account_of,
-    ad_account_of,
-    facebook_secret,
-)
+from maas.assistants.ads.account import FACEBOOK_TOKEN, account_of, ad_account_of
+from maas.assistants.ads.connections import ENDS_SOON, facebook_secret
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.tool import ToolContext
 from maas.user_secrets import renew_secret

@@ -12,7 +12,8 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.rows import dict_row
 
-from maas.assistants.ads.account import crm_secret, facebook_secret, read_account
+from maas.assistants.ads.account import read_account
+from maas.assistants.ads.connections import crm_secret, facebook_secret
 from maas.assistants.ads.set_up import choose_stages, list_directions, set_rate
 from maas.assistants.ads.sync_queue import SyncQueue
 from maas.assistants.ads.toolset import make_tools

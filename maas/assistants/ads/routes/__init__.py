@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maas.assistants.ads.routes import brain, specs, telegram_chats
+from maas.assistants.ads.routes import brain, connecting, specs, telegram_chats
 from maas.http import actions
 from maas.http.conversations import ClearResult
 from maas.http.openapi import IDEMPOTENCY_KEY
@@ -27,6 +27,14 @@ ROUTES = (
     Route("GET", "/v1/users/{id}/specs", specs.get_specs, "read", response=specs.Specs, errors=(404,)),
     Route("PUT", "/v1/users/{id}/specs", specs.put_specs, "ask", specs.NewSpecs, specs.Specs,
           errors=(400, 404, 413, 415, 422), example={"specs": {"report_currency": "KZT"}}),
+    Route("GET", "/v1/users/{id}/ads", connecting.get_ads, "read", response=connecting.AdsState, errors=(404,)),
+    Route("POST", "/v1/users/{id}/ads/check", connecting.post_ads_check, "ask", connecting.ConnectionCheck,
+          connecting.CheckResult, errors=(400, 404, 413, 415, 422), example={"facebook": {"token": "EAAB0123456789"}}),
+    Route("POST", "/v1/users/{id}/ads/connections", connecting.post_ads_connections, "ask",
+          connecting.NewConnections, connecting.AdsState, 201, errors=(400, 403, 404, 413, 415, 422),
+          example={"business": "Kitchens", "whatsapp": {"instance": "main"}}),
+    Route("POST", "/v1/users/{id}/ads/sync", connecting.post_ads_sync, "ask", connecting.SyncRequest,
+          connecting.AdsState, 202, errors=(404, 413, 415, 422)),
     Route("POST", "/api/brain/chat", brain.post_brain_chat, "ask", brain.BrainMessage, brain.BrainAnswer,
           errors=(400, 404, 409, 413, 415, 422, 429, 500, 504), headers=(IDEMPOTENCY_KEY,), example={
               "user": "alma@example.org", "message": "What did we spend today?", "assistant": "mentor",

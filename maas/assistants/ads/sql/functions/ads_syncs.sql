@@ -6,6 +6,7 @@
 create or replace function maas.maas_ads_sync_due(p_sync maas.ads_syncs, p_interval_min int) returns timestamptz
 language sql stable as $$
   select case
+    when p_sync.is_wanted then '-infinity'
     when coalesce(p_sync.interval_min, p_interval_min) = 0 then null
     when p_sync.begun_at is null then '-infinity'
     else p_sync.begun_at + interval '1 minute' * case p_sync.failures when 0 then 1.0 else least(
@@ -14,8 +15,9 @@ language sql stable as $$
   end
 $$;
 comment on function maas.maas_ads_sync_due is
-  'When a connection is to be synced again: an interval after the last sync began, or two, four, eight minutes after '
-  'it where it failed; null: never. The interval is in minutes and holds where the connection has none of its own';
+  'When a connection is to be synced again: at once where somebody wants it, else an interval after the '
+  'last sync began, or two, four, eight minutes after it where it failed; null: never. The '
+  'interval is in minutes and holds where the connection has none of its own';
 
 create or replace function maas.maas_claim_ads_sync(p_interval_min int, p_lease interval, p_id uuid default null)
 returns setof maas.ads_syncs language plpgsql as $$
@@ -23,7 +25,7 @@ begin
   update maas.ads_syncs set owner = null, lease_until = null where lease_until < maas.maas_now();
   return query
   update maas.ads_syncs s set owner = gen_random_uuid(), lease_until = maas.maas_now() + p_lease,
-    begun_at = maas.maas_now(), failures = s.failures + 1
+    begun_at = maas.maas_now(), failures = s.failures + 1, is_wanted = false, progress = '{}'
   where s.id = (
     select w.id from maas.ads_syncs w
     where (w.id = p_id or p_id is null and maas.maas_ads_sync_due(w, p_interval_min) <= maas.maas_now())

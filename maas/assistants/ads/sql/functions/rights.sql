@@ -17,7 +17,8 @@ comment on function maas.ads_table_rights is 'What each role may do with the tab
 create or replace function maas.ads_function_rights()
 returns table (role_name text, functions text[]) language sql immutable as $$
   values
-    ('maas_server', array['maas_set_specs']),
+    ('maas_server', array['maas_set_specs', 'maas_connect_ads', 'maas_ads_connections', 'maas_want_ads_syncs',
+      'maas_set_ads_token']),
     ('maas_worker', array['maas_temperature', 'maas_phone_number', 'maas_jid_number', 'maas_is_qualifying',
       'maas_ads_sync_due', 'maas_claim_ads_sync', 'maas_forget_crm_leads'])
 $$;

@@ -62,30 +62,12 @@ from maas.user_accounts u left join maas.ad_accounts a
 where u.user_id = $1 and ($2::text is null or u.id::text = lower($2)) and ($3 is null) = (a.id is null)
 limit 1;
 
--- name: add_ads_account  -- $1 user, $2 name of the business, $3 ad account or null, $4 its name, $5 currency,
--- $6 zone, $7 address of the CRM or null, $8 instance of WhatsApp or null
--- The business of this name is made or changed; the user's first one becomes the default.
-with account as (
-  select id, user_id from maas.user_accounts where user_id = $1 and name = $2 order by created_at, id limit 1
-), made as (
-  insert into maas.user_accounts (user_id, name, is_default)
-  select $1, $2, not exists (select from maas.user_accounts where user_id = $1 and is_default)
-  where not exists (select from account) returning id, user_id
-), business as (select id, user_id from account union all select id, user_id from made), ad_account as (
-  insert into maas.ad_accounts (user_id, user_account_id, fb_id, name, currency, timezone)
-  select user_id, id, $3, $4, $5, $6 from business where $3::text is not null
-  on conflict (user_id, fb_id) do update set user_account_id = excluded.user_account_id, name = excluded.name,
-    currency = excluded.currency, timezone = excluded.timezone
-), crm as (
-  insert into maas.crm_integration (user_id, user_account_id, base_url)
-  select user_id, id, $7 from business where $7::text is not null
-  on conflict (user_account_id) do update set base_url = excluded.base_url
-), whatsapp as (
-  insert into maas.whatsapp_integration (user_id, user_account_id, instance)
-  select user_id, id, $8 from business where $8::text is not null
-  on conflict (user_account_id) do update set instance = excluded.instance
-)
-select id from business;
+-- name: connect_ads  -- $1 user, $2 name of the business, $3 ad account or null, $4 its name, $5 currency, $6 zone,
+-- $7 address of the CRM or null, $8 instance of WhatsApp or null, $9 actor; the id of the business
+select maas.maas_connect_ads($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- name: set_ads_token  -- $1 user, $2 name of the secret, $3 token, $4 actor
+select maas.maas_set_ads_token($1, $2, $3, $4);
 
 -- name: list_ads_accounts  -- $1 user
 select u.id, u.name, u.is_default, array(

@@ -9,6 +9,9 @@ from maas.maas_claim_ads_sync($1, $2, $3) s join maas.v_ads_connections c
 -- name: ads_renew_sync  -- $1 sync, $2 owner, $3 lease: it holds for so long again; no row if it is somebody else's
 update maas.ads_syncs set lease_until = maas.maas_now() + $3::interval where id = $1 and owner = $2 returning id;
 
+-- name: ads_note_progress  -- $1 sync, $2 owner, $3 rows by kind
+update maas.ads_syncs set progress = $3::jsonb where id = $1 and owner = $2;
+
 -- name: ads_end_sync  -- $1 sync, $2 owner, $3 why not everything was read, or null
 update maas.ads_syncs set owner = null, lease_until = null, error = left($3, 1000),
   failures = case when $3::text is null then 0 else failures end
@@ -29,6 +32,12 @@ where ($1::uuid is null or c.user_id = $1)
   and ($2::text is null or lower($2) in (c.named, c.user_account_id::text, c.ad_account_id::text))
 order by c.user_id, c.account, c.user_account_id,
   array_position(array['Facebook', 'amoCRM', 'WhatsApp'], c.service), c.named;
+
+-- name: ads_connection_states  -- $1 user, $2 minutes between syncs
+select * from maas.maas_ads_connections($1, $2);
+
+-- name: ads_want_syncs  -- $1 user, $2 user account or null: all; how many connections are to be synced
+select maas.maas_want_ads_syncs($1, $2);
 
 -- name: ads_set_sync_interval  -- $1 user, $2 sync, $3 minutes between syncs, 0: never
 update maas.ads_syncs set interval_min = $3 where user_id = $1 and id = $2;

@@ -488,6 +488,8 @@ create table maas.ads_syncs (
   begun_at timestamptz,
   failures int not null default 0 check (failures >= 0),
   error text check (length(error) <= 1000),
+  is_wanted boolean not null default false,
+  progress jsonb not null default '{}' check (jsonb_typeof(progress) = 'object'),
   owner uuid,
   lease_until timestamptz,
   foreign key (ad_account_id, user_id) references maas.ad_accounts (id, user_id) on delete cascade,
@@ -502,6 +504,8 @@ comment on column maas.ads_syncs.interval_min is 'Minutes between two syncs; 0: 
 comment on column maas.ads_syncs.begun_at is 'When the last sync began; the next one is due an interval later';
 comment on column maas.ads_syncs.failures is 'Syncs since the last one that read all, the one in progress included';
 comment on column maas.ads_syncs.error is 'Why the last sync did not read all, in words; null: it did';
+comment on column maas.ads_syncs.is_wanted is 'Somebody has asked for a sync now, whatever the interval says';
+comment on column maas.ads_syncs.progress is 'How many rows of each kind the sync that began last has read so far';
 comment on column maas.ads_syncs.owner is
   'Drawn anew by each claim; null: nobody syncs. Of one user one connection is synced at a time';
 comment on column maas.ads_syncs.lease_until is 'When the claim ends unless it is renewed';
