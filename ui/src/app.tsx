@@ -24,6 +24,7 @@ import { say, useLanguage } from "./texts";
 const SharedPage = lazy(() => import("./pages/shared"));
 const SignInPage = lazy(() => import("./pages/sign_in").then((page) => ({ default: page.SignInPage })));
 const AdminPage = lazy(() => import("./admin/admin"));
+const AdsPage = lazy(() => import("./pages/ads"));
 const rest = () => import("./pages/rest");
 const HistoryPage = lazy(() => rest().then((pages) => ({ default: pages.HistoryPage })));
 const ImportedPage = lazy(() => rest().then((pages) => ({ default: pages.ImportedPage })));
@@ -189,6 +190,9 @@ function Frame() {
                     <Route path="/profile" component={ProfilePage} />
                     <Route path="/schedules" component={SchedulesPage} />
                     <Route path="/webhooks" component={WebhooksPage} />
+                    <Route path="/ads">
+                      <AdsPage />
+                    </Route>
                     <Route path="/admin/*?">
                       <AdminPage />
                     </Route>

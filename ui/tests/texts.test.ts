@@ -41,9 +41,20 @@ const BUILT: Record<string, string[]> = {
   "action.": ["pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"].concat(
     ["read", "write", "dangerous"], // effects
   ),
-  "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "audit"].concat(
+  "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "ads", "audit"].concat(
     ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
+  "ads.missing.": ["Facebook", "amoCRM", "WhatsApp", "directions", "stages"],
+  "ads.problem.": ["no_token", "token_ended", "token_ends", "failed", "never_read", "stale"],
+  "ads.rows.": ["ad sets", "ads", "days of ad sets", "days of ads", "leads by forms"].concat([
+    "stages",
+    "leads",
+    "deleted leads",
+    "leads with a creative",
+    "messages",
+  ]),
+  "ads.whatsapp.": ["open", "administrators", "not_configured"],
+  "ads.without.": ["ads_management", "leads_retrieval"],
   "admin.begunBy.": ["password", "recovery"],
   "admin.by.": ["day", "user", "assistant", "model", "stage"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],

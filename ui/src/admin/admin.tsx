@@ -2,10 +2,12 @@
 
 import { Link, Route, Switch, useLocation } from "wouter";
 
+import { useHasAds } from "../parts/assistants";
 import { Empty } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { WaitingActionsPage } from "./actions";
+import { AdminAdsPage } from "./ads";
 import { AuditPage } from "./audit";
 import { ComparePage } from "./compare";
 import { AdminConversationPage } from "./conversation";
@@ -27,11 +29,12 @@ import { AdminWebhooksPage } from "./webhooks";
 export default function AdminPage() {
   const { isAdmin } = useUser();
   const [place] = useLocation();
+  const hasAds = useHasAds();
   if (!isAdmin) return <Empty>{say("app.noRights")}</Empty>;
   return (
     <div className="flex h-full flex-col">
       <nav aria-label={say("nav.admin")} className="scrolls scroll-hint flex shrink-0 gap-1 border-b border-line p-2">
-        {PAGES.map((page) => {
+        {PAGES.filter((page) => page !== "ads" || hasAds).map((page) => {
           const path = placeOfPage(page);
           const isHere = page === "dashboard" ? place === path : place.startsWith(path);
           return (
@@ -63,6 +66,7 @@ export default function AdminPage() {
         <Route path="/admin/keys" component={KeysPage} />
         <Route path="/admin/webhooks" component={AdminWebhooksPage} />
         <Route path="/admin/actions" component={WaitingActionsPage} />
+        <Route path="/admin/ads" component={AdminAdsPage} />
         <Route path="/admin/audit" component={AuditPage} />
         <Route>
           <Empty>{say("app.notFound")}</Empty>

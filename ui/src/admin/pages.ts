@@ -12,6 +12,7 @@ export const PAGES = [
   "inventory",
   "keys",
   "webhooks",
+  "ads",
   "audit",
 ] as const;
 

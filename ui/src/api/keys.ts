@@ -43,6 +43,7 @@ export const keys = {
   links: (userId: string, conversationId: Id) => ["links", userId, conversationId] as const,
   shared: (token: string) => ["shared", token] as const,
   schedules: (userId: string) => ["schedules", userId] as const,
+  ads: (userId: string) => ["ads", userId] as const,
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,
   totals: (userId: string) => ["memory", "totals", userId] as const,

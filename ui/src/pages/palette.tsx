@@ -7,7 +7,7 @@ import { useLocation } from "wouter";
 import { PAGES, placeOfPage } from "../admin/pages";
 import { get } from "../api/http";
 import { keys } from "../api/keys";
-import { useAssistants } from "../parts/assistants";
+import { useAssistants, useHasAds } from "../parts/assistants";
 import { Dialog } from "../parts/dialog";
 import { visible } from "../parts/visible";
 import { chooseScheme } from "../session/appearance";
@@ -32,6 +32,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
   const assistants = useAssistants();
+  const hasAds = useHasAds();
   const conversations = useQuery({
     queryKey: keys.conversations(),
     queryFn: ({ signal }) => get("/v1/conversations", { user_id: userId, limit: 100 }, signal),
@@ -46,8 +47,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
       ["/schedules", say("schedule.title")],
       ["/webhooks", say("webhooks.title")],
     ];
+    if (hasAds) pages.push(["/ads", say("ads.title")]);
     if (isAdmin) {
-      for (const page of PAGES) pages.push([placeOfPage(page), `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
+      for (const page of PAGES.filter((one) => one !== "ads" || hasAds))
+        pages.push([placeOfPage(page), `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
     }
     for (const one of assistants.data?.results ?? [])
       pages.push([`/?assistant=${encodeURIComponent(one.name)}`, `${say("nav.new")}: ${one.title ?? one.name}`]);
@@ -68,7 +71,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     return entries
       .filter(({ name }) => words.every((word) => name.toLocaleLowerCase().includes(word)))
       .slice(0, MAX_SHOWN);
-  }, [typed, isAdmin, config, navigate, assistants.data, conversations.data]);
+  }, [typed, isAdmin, hasAds, config, navigate, assistants.data, conversations.data]);
   const go = (entry: Entry | undefined) => {
     if (!entry) return;
     onClose();

@@ -6,6 +6,7 @@ import {
   Ellipsis,
   History,
   LogOut,
+  Megaphone,
   Plus,
   SlidersHorizontal,
   X,
@@ -14,6 +15,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { ConversationMenu } from "../chat/conversation_menu";
 import { walkWithArrows } from "../parts/arrows";
+import { useHasAds } from "../parts/assistants";
 import { groupByDay } from "../parts/groups";
 import { Logo } from "../parts/logo";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
@@ -32,6 +34,7 @@ interface Props {
 
 export function Sidebar({ isOpen, onClose, onPalette }: Props) {
   const user = useUser();
+  const hasAds = useHasAds();
   const [place] = useLocation();
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -153,6 +156,7 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
           <WaitingBadge className="row-link flex! items-center gap-2 font-semibold" />
           {link("/history", <History />, say("nav.history"))}
           {link("/memory", <BookOpenText />, say("nav.memory"))}
+          {hasAds && link("/ads", <Megaphone />, say("ads.title"))}
           {user.isAdmin && link("/admin", <SlidersHorizontal />, say("nav.admin"))}
           {link("/profile", <CircleUser />, user.name || user.email || say("nav.profile"))}
           {user.config.auth !== "none" && (

@@ -6,12 +6,19 @@ import { get } from "../api/http";
 import { keys } from "../api/keys";
 import { visible } from "./visible";
 
+const ADS = ["ads", "ads_v1"];
+
 export function useAssistants() {
   return useQuery({
     queryKey: keys.assistants(),
     queryFn: ({ signal }) => get("/v1/assistants", {}, signal),
     staleTime: 300_000,
   });
+}
+
+/** Whether assistants for advertising are there; their accounts have a page. */
+export function useHasAds(): boolean {
+  return useAssistants().data?.results.some((one) => ADS.includes(one.name)) ?? false;
 }
 
 /** How a person calls an assistant, with the agent of it that answers, where it has any. */
