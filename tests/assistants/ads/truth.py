@@ -51,8 +51,10 @@ class Truth:
         """Copy the facts into tables of their own."""
         self._connection.execute(SCHEMA.read_text().encode())
         ads = [
-            (ad.id, ad.name, adset.id, adset.campaign, account_of(ad), ad.creative, ad.title, adset.direction)
-            + (adset.event or adset.goal,)
+            (
+                *(ad.id, ad.name, adset.id, adset.campaign, account_of(ad), ad.creative, ad.title, adset.direction),
+                adset.event or adset.goal,
+            )
             for ad in agency.ads
             for adset in (OF_ADSET[ad.adset],)
         ]
