@@ -151,7 +151,8 @@ def test_what_is_wrong_is_said_and_stores_nothing(
 def test_the_server_asks_no_other_host_for_anybody(ann: Person, operator: Person, url: str) -> None:
     """Neither for an operator: what is on a server of one's own is connected by the command."""
     for caller in (ann, operator):
-        for what, body in (("check", {}), ("connections", {"business": "Окна"})):
+        more: tuple[tuple[str, dict[str, Any]], ...] = (("check", {}), ("connections", {"business": "Окна"}))
+        for what, body in more:
             reply = caller.post(what, **body, crm={"url": url, "token": CRM_TOKEN})
             assert reply.status_code in (400, 422) and "crm.url" in reply.text, (url, reply.text)
     assert ann.stored() == 0
@@ -212,7 +213,7 @@ def test_the_first_hour(ann: Person, operator: Person, crm: Running, services: t
     facebook.clear_faults()
     assert ann.post("sync", business_id=str(uuid4())).status_code == 202
     assert ann.post("sync", business_id=business["id"]).status_code == 202
-    poll(lambda: read() and not read()["Йены"]["error"], 60, "it is read at once, whatever the interval")
+    poll(lambda: (now := read()) and not now["Йены"]["error"], 60, "it is read at once, whatever the interval")
     audit = ann.stack.rows("select actor, details from audit where user_id = %s and action = 'ads_connect'", ann.user)
     assert len(audit) == 4 and TOKEN not in str(audit)
 
