@@ -720,6 +720,59 @@ class AnsweringAssistantsRow(TypedDict):
 
 answering_assistants: Query[AnsweringAssistantsRow, pg.text, pg.text]
 
+# connected_apps.sql
+
+register_client: Value[bool, Never, pg.text, pg.text, pg.array[pg.text], pg.int4]
+
+class FindClientRow(TypedDict):
+    name: str | Any
+    redirect_uris: list[str] | Any
+
+find_client: Query[FindClientRow, pg.text]
+
+connect_app: Value[
+    UUID, Never, pg.uuid, pg.text, pg.text, pg.text, pg.array[pg.text], pg.text, pg.bytea, pg.text, pg.float8, pg.text
+]
+
+class ExchangeCodeRow(TypedDict):
+    verdict: str | Any
+    scopes: list[str] | Any
+
+exchange_code: Query[
+    ExchangeCodeRow, pg.bytea, pg.text, pg.text, pg.text, pg.text, pg.bytea, pg.bytea, pg.float8, pg.int4
+]
+
+class RenewAppRow(TypedDict):
+    verdict: str | Any
+    scopes: list[str] | Any
+
+renew_app: Query[RenewAppRow, pg.bytea, pg.text, pg.text, pg.bytea, pg.bytea, pg.float8, pg.int4]
+
+class AppOfTokenRow(TypedDict):
+    app_id: UUID | Any
+    user_id: UUID | Any
+    scopes: list[str] | Any
+    resource: str | Any
+
+app_of_token: Query[AppOfTokenRow, pg.bytea]
+
+class ListAppsRow(TypedDict):
+    id: UUID | Any
+    name: str | Any
+    redirect_uri: str | Any
+    scopes: list[str] | Any
+    created_at: datetime | Any
+    renewed_at: datetime | Any
+    expires_at: datetime | Any
+
+list_apps: Query[ListAppsRow, pg.uuid]
+
+owner_of_app: Value[UUID, Never, pg.uuid]
+
+disconnect_app: Value[bool, Never, pg.uuid, pg.text]
+
+revoke_app_token: Value[bool, Never, pg.bytea, pg.text]
+
 # conversation_links.sql
 
 class ShareConversationRow(TypedDict):

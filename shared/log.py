@@ -35,6 +35,7 @@ _SECRETS = (
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
     (re.compile(r"\bEAA[0-9A-Za-z]{20,}"), "EAA***"),
     (re.compile(r"\bmaas_([0-9a-f]{12})_[0-9a-f]{8,}"), r"maas_\1_***"),
+    (re.compile(r"\b(maas(?:at|rt|ac))_[A-Za-z0-9_\-]{8,}"), r"\1_***"),
     (
         # Whether a run of such characters ends at a dot is checked once, at its start.
         re.compile(

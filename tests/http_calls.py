@@ -47,6 +47,7 @@ MORE: dict[str, dict[str, Any]] = {
     "delete_mem0_batch": {"memories": []},
     "post_decisions": {"decision": "approve", "actions": [{"id": str(NOBODY), "fingerprint": "0" * 32}]},
     "post_shared": {"token": "q7Zk2m0Hn3yXc9VbT1sR4w"},
+    "post_client": {"redirect_uris": ["https://app.example/callback"]},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
     "post_telegram_chat": {"message": "hello", "assistant": "mentor"},
@@ -88,6 +89,14 @@ FACT = """
 insert into facts (user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)
 select user_id, content, 'user', 'likes:tea', 'preference', 'user', occurred_at, known_at, array[id], 'rule'
 from raw_logs where user_id = %s order by seq desc limit 1 returning id
+"""
+ACCOUNT = """
+insert into auth_users (user_id, email, password_hash) values (%s, gen_random_uuid() || '@example.org', repeat('x', 60))
+on conflict do nothing
+"""
+APP = """
+select maas_connect_app(%s, 'editor', 'Editor', 'https://app.example/', '{read}', 'https://maas.example/mcp',
+  sha256(uuid_send(gen_random_uuid())), 'challenge', 3600) as id
 """
 LINK = "select id from maas_share_conversation(%s, sha256(uuid_send(gen_random_uuid())), 7, true)"
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', '{}', 'dangerous') as id"
@@ -199,5 +208,8 @@ def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:  #
             return UUID(post("/v1/schedules", json=whose | MORE["post_schedule"] | {"query": "hello"})["id"])
         case "link":
             return UUID(str(stack.rows(LINK, make(stack, "conversation", user, key))[0]["id"]))
+        case "app":
+            stack.rows(ACCOUNT, user)
+            return UUID(str(stack.rows(APP, user)[0]["id"]))
         case "action":
             return UUID(str(stack.rows(ACTION, make(stack, "run", user, key))[0]["id"]))

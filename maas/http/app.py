@@ -32,6 +32,7 @@ from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator, Principal
 from maas.http.auth.access_audit import AccessAudit
 from maas.http.authorize import authenticate, authorize, route_path
+from maas.http.client_documents import ClientDocuments
 from maas.http.errors import HANDLERS, error_response
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
@@ -137,7 +138,7 @@ class ResponseHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(("/v1/", "/api/", "/auth/", "/mem0/")):
+                if scope["path"].startswith(("/v1/", "/api/", "/auth/", "/oauth/", "/mem0/")):
                     headers.setdefault("cache-control", "no-store")
                 headers["x-request-id"] = request_id
             await send(message)
@@ -277,11 +278,13 @@ def create_app(
     long_db: Database | None = None,
     reads: Database | None = None,
     long_reads: Database | None = None,
+    client_documents: ClientDocuments | None = None,
 ) -> Starlette:
     """Build the ASGI application over an open database; its lifespan listens on `listen_dsn`.
 
     `long_db` is another pool of the same database, for work on all data of a user; without it that is done in `db`.
     `reads` and `long_reads` are for what changes nothing; without them it is done in `db` and `long_db`.
+    `client_documents` reads what clients of OAuth say of themselves; without it from public addresses only.
     """
 
     metrics = RequestMetrics()
@@ -310,6 +313,7 @@ def create_app(
             provider_calls,
             query_embedder,
             sign_in=SignIn(db, settings.access, hasher) if settings.access.auth == "local" else None,
+            client_documents=client_documents or ClientDocuments(),
         )
         with tracing.exporting(settings.diagnostics.export("maas-server")):
             async with watcher.listening():

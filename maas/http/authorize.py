@@ -31,6 +31,7 @@ Resource = Literal[
     "webhook",
     "schedule",
     "link",
+    "app",
 ]
 Model = TypeVar("Model", bound=BaseModel)
 EVERYBODY = UUID(int=0)  # the owner of documents that all users may read

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from maas import queries
 from maas.http.anthropic import in_anthropic_format
 from maas.http.mem0 import in_mem0_format
+from maas.http.oauth import in_oauth_format
 from maas.http.openai import in_openai_format
 from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
@@ -168,6 +169,6 @@ _HANDLERS: dict[Any, Any] = {
     Exception: on_bug,
 }
 HANDLERS = {
-    kind: in_anthropic_format(in_mem0_format(in_sign_in_format(in_openai_format(handler))))
+    kind: in_anthropic_format(in_mem0_format(in_sign_in_format(in_oauth_format(in_openai_format(handler)))))
     for kind, handler in _HANDLERS.items()
 } | {ClientDisconnect: on_client_disconnect}

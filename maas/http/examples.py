@@ -21,6 +21,24 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "NewConversation": {"user_id": EXAMPLE_USER, "assistant": "mentor", "mode": "ask"},
     "ConversationChange": {"title": "Alma in Lisbon"},
     "NewLink": {"days": 7},
+    "NewClient": {"client_name": "Editor", "redirect_uris": ["http://127.0.0.1/callback"]},
+    "TokenForm": {
+        "grant_type": "refresh_token",
+        "client_id": "maasci_q7Zk2m0Hn3yXc9VbT1sR4w",
+        "refresh_token": "maasrt_q7Zk2m0Hn3yXc9VbT1sR4wq7Zk2m0Hn3yXc9VbT1sR",
+    },
+    "RevocationForm": {
+        "token": "maasrt_q7Zk2m0Hn3yXc9VbT1sR4wq7Zk2m0Hn3yXc9VbT1sR",
+        "client_id": "maasci_q7Zk2m0Hn3yXc9VbT1sR4w",
+    },
+    "AppRequest": {
+        "client_id": "maasci_q7Zk2m0Hn3yXc9VbT1sR4w",
+        "response_type": "code",
+        "redirect_uri": "http://127.0.0.1:4711/callback",
+        "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        "code_challenge_method": "S256",
+        "scope": "read ask",
+    },
     "SharedToken": {"token": "q7Zk2m0Hn3yXc9VbT1sR4w"},
     "ActionDecision": {"user_id": EXAMPLE_USER},
     "ActionDecisions": {

@@ -13,10 +13,11 @@ from pydantic.json_schema import models_json_schema
 
 from maas.engine.events import event_types
 from maas.http import knowledge
-from maas.http.attachments import IMAGE_TYPES
+from maas.http.attachments import FORM_TYPE, IMAGE_TYPES
 from maas.http.errors import STATUS
 from maas.http.examples import EXAMPLE_USER, request_examples
 from maas.http.knowledge import DOCUMENT_TYPES
+from maas.http.oauth import OAUTH_PATH, STATUS_OF_OAUTH_CODE, OAuthError
 from maas.http.openapi_events import JSON_VALUE, OTHER_RESPONSES, RUN_EVENT
 from maas.http.openapi_links import links_of
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
@@ -30,6 +31,8 @@ from maas.runs.user_events import USER_CURSOR_PATTERN
 TAGS = {
     "runs": "Requests and their answers. A request is one row, which is answered in the background.",
     "conversations": "Dialogues of a user. A message in a dialogue is a run that names it.",
+    "apps": "Apps that a user has connected: clients of MCP that sign in by OAuth (MAAS_AUTH=local).",
+    "oauth": "OAuth 2.1 for these apps, in the shapes of RFC 6749, 7009 and 7591.",
     "links": "Links by which anybody may read a conversation.",
     "shared": "What anybody may read by such a link.",
     "attachments": "Images of a user.",
@@ -72,6 +75,7 @@ ERROR_DESCRIPTIONS = {
     503: "The database does not answer or is not migrated, or this process is at capacity",
     504: "There is no answer yet; the run continues",
 }
+_STATUSES: dict[type[BaseModel] | None, dict[str, int]] = {AuthError: STATUS_OF_CODE, OAuthError: STATUS_OF_OAUTH_CODE}
 CODES_WITHOUT_STATUS = ("internal", "http_error")
 UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
 ASSISTANT_SCHEMA = {"type": "string", "format": "assistant"}
@@ -244,6 +248,8 @@ def _operation(route: Route, is_authenticated: bool) -> dict[str, Any]:
 def _tag(path: str) -> str:
     if path.startswith("/auth/"):
         return "auth"
+    if path.startswith(OAUTH_PATH):
+        return "oauth"
     if path.startswith("/mem0/"):
         return "mem0"
     return path.split("/")[2] if path.startswith(("/v1/", "/api/")) else "operations"
@@ -281,7 +287,7 @@ def _request_content(route: Route) -> dict[str, Any]:
     if route.body is None:
         return {media_type: {"schema": IMPORT_SCHEMAS[media_type]} for media_type in route.request_types}
     content: dict[str, Any] = {"schema": _reference(route.body.__name__)}
-    if route.request_types:
+    if FORM_TYPE in route.request_types:
         file_types = DOCUMENT_TYPES if route.handler in knowledge.UPLOADS else IMAGE_TYPES
         content["encoding"] = {"file": {"contentType": ", ".join(file_types)}}
     return {media_type: content for media_type in route.request_types or ("application/json",)}
@@ -313,7 +319,7 @@ def _common_errors(route: Route, is_authenticated: bool) -> tuple[int, ...]:
 
 
 def _error_response(route: Route, status: int) -> dict[str, Any]:
-    statuses = STATUS_OF_CODE if route.error_schema is AuthError else STATUS
+    statuses = _STATUSES.get(route.error_schema, STATUS)
     codes = ", ".join(f"`{code}`" for code, code_status in statuses.items() if code_status == status)
     schema = route.error_schema.__name__ if route.error_schema else "Error"
     description = ERROR_DESCRIPTIONS[status] + (f": {codes}." if codes else ".")

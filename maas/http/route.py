@@ -28,6 +28,7 @@ RESOURCES: dict[str, Resource] = {
     "webhooks": "webhook",
     "schedules": "schedule",
     "links": "link",
+    "apps": "app",
 }
 
 

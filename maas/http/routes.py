@@ -20,7 +20,6 @@ from maas.http import (
     operations,
     own_keys,
     profiles,
-    protected_resource,
     run_schemas,
     runs,
     schedules,
@@ -36,6 +35,7 @@ from maas.http.admin_routes import ADMIN_ROUTES
 from maas.http.agent_routes import AGENT_ROUTES
 from maas.http.mem0.routes import MEM0_ROUTES
 from maas.http.model_routes import MODEL_ROUTES
+from maas.http.oauth.routes import OAUTH_ROUTES
 from maas.http.parameters import ANSWERS, FILTERS, ID, LEVEL, NO, OWNER, PAGE, SEARCH, TEXT, TIME, USER, YEAR, one_of
 from maas.http.route import Route
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
@@ -253,11 +253,10 @@ ROUTES = (
     *AGENT_ROUTES,
     *MEM0_ROUTES,
     *SIGN_IN_ROUTES,
+    *OAUTH_ROUTES,
     *ADMIN_ROUTES,
     Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),
     Route("GET", "/readyz", operations.readyz, "open", response=operations.Readiness, errors=(503,)),
-    Route("GET", protected_resource.PATH, protected_resource.get_protected_resource, "open",
-          response=protected_resource.ProtectedResource, errors=(404,)),
     Route("GET", "/metrics", operations.metrics, "metrics", response_types=("text/plain",)),
     Route("GET", "/openapi.json", operations.openapi, "open", response_types=("application/json",)),
     Route("GET", "/docs", operations.docs, "open", response_types=("text/html",)),

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator
 from maas.http.auth.access_audit import AccessAudit
+from maas.http.client_documents import ClientDocuments
 from maas.http.shares import Shares
 from maas.passthrough.calls import ProviderCalls
 from maas.passthrough.models import PassthroughModels
@@ -141,6 +142,7 @@ class AppState:
     query_embedder: QueryEmbedder | None = None
     sent_answers: SentAnswers = field(default_factory=SentAnswers)
     sign_in: SignIn | None = None
+    client_documents: ClientDocuments = field(default_factory=ClientDocuments)
 
     def follow_run(
         self, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Send
 from maas.client.client import AsyncMaaS
 from maas.client.http import TIMEOUT_S, AsyncHttpTransport
 from maas.client.users import Users
+from maas.mcp_server import IN_PROCESS
 from maas.mcp_server.context import McpContext, Rights
 from maas.mcp_server.server import build_server
 
@@ -167,4 +168,5 @@ def _scope(request: httpx2.Request, client: tuple[str, int] | None) -> dict[str,
         "headers": [(name.lower(), value) for name, value in request.headers.raw],
         "client": client,
         "server": (request.url.host, request.url.port),
+        IN_PROCESS: True,
     }

@@ -189,6 +189,7 @@ begin
   where user_id = p_user;
   if p_hash is not null then
     perform maas.maas_end_sessions(p_user, p_session, 'others');
+    perform maas.maas_disconnect_apps(p_user, 'user:' || p_user);
     update maas.auth_sessions set method = 'password' where id = p_session and user_id = p_user;
     delete from maas.auth_links where user_id = p_user;
     perform maas.maas_write_audit('password_change', p_user, null, '{}', 'user:' || p_user);
@@ -197,7 +198,7 @@ end
 $$;
 comment on function maas.maas_change_account is
   'Sets the password or the name, or what is not null of both. '
-  'A new password ends all other sessions and the links for a forgotten one';
+  'A new password ends all other sessions and the links for a forgotten one, and disconnects all apps';
 
 create or replace function maas.maas_create_link(p_user uuid, p_hash bytea, p_hours int, p_actor text default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -187,9 +187,10 @@ begin
   perform set_config('maas.actor', '', true);
   if p_is_blocked then
     perform maas.maas_end_sessions(p_user, null, 'global');
+    perform maas.maas_disconnect_apps(p_user, p_actor);
   end if;
 end
 $$;
 comment on function maas.maas_set_roles is
-  'Makes a user an administrator of all users, or one no longer; blocks a user, which ends their sessions, '
-  'or ends the block. Null leaves a role as it is';
+  'Makes a user an administrator of all users, or one no longer; blocks a user, which ends their sessions '
+  'and disconnects their apps, or ends the block. Null leaves a role as it is';

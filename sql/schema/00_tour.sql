@@ -86,9 +86,8 @@
 --   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09
--- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09
 -- conversations, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15
 -- tables open for loading, 16 tasks, 19 accounts, 20 documents, 21 facts and notes, 22 stored responses, 23 webhooks,
--- 24 schedules, 25 links to conversations, 26 sets of requests to try prompts on, 27 saved filters. Functions are in
--- sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for people in sql/views. What belongs
--- to a plugin is in its folder sql.
+-- 24 schedules, 25 links to conversations, 26 sets of requests to try prompts on, 27 saved filters, 28 connected apps.
+-- Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for people in
+-- sql/views. What belongs to a plugin is in its folder sql.

@@ -19,6 +19,7 @@ from maas.http.admin.people import post_key
 from maas.http.ai_sdk.chat import get_ui_stream
 from maas.http.app import create_app
 from maas.http.auth import LocalAuthenticator
+from maas.http.oauth.consent import post_app, post_app_preview
 from maas.http.route import Route
 from maas.http.routes import all_routes
 from maas.settings import load_settings
@@ -46,8 +47,11 @@ KEY_SCOPES = {"erase": "admin", "keys": "admin"}  # which keys need where people
 USER_RATE = 300
 SIGN_IN = {f"/auth/v1/{name}" for name in ("signup", "token", "verify", "user", "logout", "settings", "health")}
 CARDS = {"/.well-known/agent-card.json", "/v1/a2a/{model}/.well-known/agent-card.json"}
-METADATA = "/.well-known/oauth-protected-resource/mcp"
-OPEN = {"/v1/shared", "/healthz", "/readyz", "/openapi.json", "/docs", METADATA} | CARDS | SIGN_IN
+METADATA = {f"/.well-known/oauth-{name}" for name in ("protected-resource", "authorization-server")} | {
+    "/.well-known/oauth-protected-resource/mcp"
+}
+OAUTH = {f"/oauth/{name}" for name in ("register", "token", "revoke")}
+OPEN = {"/v1/shared", "/healthz", "/readyz", "/openapi.json", "/docs"} | METADATA | OAUTH | CARDS | SIGN_IN
 WRONG = f"maas_{'0' * 12}_{'0' * 64}"
 
 
@@ -191,6 +195,7 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
         missing = (
             {404}
             if any(name in route.path for name in ("{key}", "{document}", "{entity}", "{set}"))
+            or route.handler in (post_app, post_app_preview)  # which are for people who sign in
             or route.path.endswith(
                 ("/try", "/reset", "/budget", "/drop", "/actions/decide", "/v1/messages")
             )  # the last without a model

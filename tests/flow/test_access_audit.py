@@ -24,6 +24,8 @@ LISTS = {
     "/mem0/v1/entities/": "users_list",
 }
 OF_NOBODY = {  # these show and change what is no user's, or write what they change to the audit themselves
+    "/v1/apps",  # of people who sign in
+    "/v1/apps/preview",
     "/v1/assistants",
     "/v1/tools",
     "/v1/caller",

@@ -25,12 +25,14 @@ from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
 USER = str(uuid4())
-METADATA = "/.well-known/oauth-protected-resource/mcp"
+METADATA = {f"/.well-known/oauth-{name}" for name in ("protected-resource", "authorization-server")} | {
+    "/.well-known/oauth-protected-resource/mcp"
+}
 CARDS = {
     "/.well-known/agent-card.json",
     "/v1/a2a/{model}/.well-known/agent-card.json",
 }  # there is none without MAAS_A2A
-WITHOUT_DATABASE = {"/mem0/v1/ping/", "/healthz", "/openapi.json", "/docs", "/v1/caller", "/v1/users", METADATA}
+WITHOUT_DATABASE = {"/mem0/v1/ping/", "/healthz", "/openapi.json", "/docs", "/v1/caller", "/v1/users"} | METADATA
 SIGN_IN = {"/auth/v1/user", "/auth/v1/settings", "/auth/v1/health"}  # there is none without MAAS_AUTH=local
 POSTED = {
     "/v1/runs": {"user_id": USER, "query": "hi"},
@@ -77,7 +79,11 @@ def test_the_sign_in(empty: str, tmp_path: Path) -> None:
         token = jwt.encode({"sub": USER, "session_id": USER, "exp": 9e9}, "x" * 32, "HS256")
         with_token = {"authorization": f"Bearer {token}"}
         assert refusal(stack.client.get("/auth/v1/user", headers=with_token)) == (503, "no_schema")
+        client = {"client_name": "Editor", "redirect_uris": ["https://app.example/"]}
+        registration = stack.client.post("/oauth/register", json=client)
+        assert (registration.status_code, registration.json()["error"]) == (503, "no_schema")
         migrate(empty, SQL_FOLDER, sql_folders())
+        assert stack.client.post("/oauth/register", json=client).status_code == 201
         assert person.sign_up().status_code == 200 and person.get().status_code == 200
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from maas.http.authorize import Resource
 from maas.users import NewKey, create_key
 from shared.db import open_database
+from tests.http_calls import make
 from tests.pictures import picture
 from tests.stack import Stack
 
@@ -102,4 +103,5 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
         "webhook": UUID(webhook),
         "schedule": UUID(schedule),
         "link": UUID(link),
+        "app": make(stack, "app", user, secret),
     }

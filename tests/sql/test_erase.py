@@ -19,6 +19,7 @@ from tests.sql.traces import tables, tables_with
 Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
+    "app_clients",
     "assistants", "audit", "embedding_fills", "engine_lock", "engine_metrics", "engine_settings", "engines", "erasures",
     "loadable_tables", "locks", "model_limits", "model_prices",
     "restore_key", "schema_files", "signing_key", "system_prompts", "system_prompts_history",

@@ -15,7 +15,9 @@ from starlette.requests import Request
 
 from maas import queries
 from maas.accounts import signing_secret
+from maas.accounts.apps import ACCESS_PREFIX
 from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
+from maas.http.auth.apps import AppAuthenticator
 from maas.settings.access import AccessSettings
 from shared.db import Database
 
@@ -136,7 +138,7 @@ def _parse_keys(body: Any) -> Iterator[tuple[str | None, jwt.PyJWK]]:
 
 
 class JwtAuthenticator:
-    """Verifies tokens, and keys of `maas keys create` beside them.
+    """Verifies tokens, and keys of `maas keys create` and connected apps beside them.
 
     A user's token may ask and read for its `sub`; the role service_role and users listed as admins may do everything.
     Tokens of our own sign-in (MAAS_AUTH=local) are refused within CACHE_TTL_S of the end of their session.
@@ -149,6 +151,7 @@ class JwtAuthenticator:
         self._settings = settings
         self._signing_keys = signing_keys
         self._keys = keys
+        self._apps = AppAuthenticator(db, keys.roles)
         self._open_sessions = TTLCache(self._is_session_open)
 
     async def authenticate(self, request: Request) -> Principal:
@@ -156,6 +159,8 @@ class JwtAuthenticator:
         credential = read_credential(request)
         if credential.startswith("maas_"):
             return await self._keys.authenticate_key(credential)
+        if credential.startswith(ACCESS_PREFIX) and self._settings.auth == "local":
+            return await self._apps.authenticate(request, credential)
         claims = await self.verify(credential)
         role = claims.get("role")
         if role == "service_role":
