@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const PAGE_TAGS =
-  "runs conversations links shared attachments actions assistants memories facts knowledge schedules webhooks users admin caller".split(
+  "runs conversations links shared apps attachments actions assistants memories facts knowledge schedules webhooks users admin caller".split(
     " ",
   );
 const [file, ...tags] = process.argv.slice(2);

@@ -25,6 +25,7 @@ const SharedPage = lazy(() => import("./pages/shared"));
 const SignInPage = lazy(() => import("./pages/sign_in").then((page) => ({ default: page.SignInPage })));
 const AdminPage = lazy(() => import("./admin/admin"));
 const AdsPage = lazy(() => import("./pages/ads"));
+const ConnectPage = lazy(() => import("./pages/connect").then((page) => ({ default: page.ConnectPage })));
 const rest = () => import("./pages/rest");
 const HistoryPage = lazy(() => rest().then((pages) => ({ default: pages.HistoryPage })));
 const ImportedPage = lazy(() => rest().then((pages) => ({ default: pages.ImportedPage })));
@@ -190,6 +191,7 @@ function Frame() {
                     <Route path="/profile" component={ProfilePage} />
                     <Route path="/schedules" component={SchedulesPage} />
                     <Route path="/webhooks" component={WebhooksPage} />
+                    <Route path="/connect" component={ConnectPage} />
                     <Route path="/ads">
                       <AdsPage />
                     </Route>

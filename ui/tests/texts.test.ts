@@ -58,6 +58,8 @@ const BUILT: Record<string, string[]> = {
   "admin.begunBy.": ["password", "recovery"],
   "admin.by.": ["day", "user", "assistant", "model", "stage"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],
+  "apps.may.": ["read", "ask"],
+  "apps.short.": ["read", "ask"],
   "chat.memory.": [
     "search_failed",
     "embedder_busy",

@@ -7,6 +7,7 @@ import { get, post, put, remove, send } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import type { Item } from "../api/route";
+import { Apps } from "../parts/apps";
 import { useTitleOf } from "../parts/assistants";
 import { ConfirmButton } from "../parts/confirm";
 import { CopyButton } from "../parts/copy_button";
@@ -54,7 +55,15 @@ export function UserPage() {
           <Conversations id={person.user_id} />
           <Documents id={person.user_id} />
           <Keys id={person.user_id} />
-          {config.auth === "local" && <Sessions person={person} />}
+          {config.auth === "local" && (
+            <>
+              <Sessions person={person} />
+              <section>
+                <h2 className="mb-2 text-lead font-semibold">{say("apps.title")}</h2>
+                <Apps userId={person.user_id} />
+              </section>
+            </>
+          )}
         </>
       )}
     </Sheet>

@@ -210,6 +210,16 @@ export interface paths {
   "/v1/caller": {
     get: operations["get_caller"];
   };
+  "/v1/apps/preview": {
+    post: operations["post_app_preview"];
+  };
+  "/v1/apps": {
+    get: operations["get_apps"];
+    post: operations["post_app"];
+  };
+  "/v1/apps/{id}": {
+    delete: operations["delete_app"];
+  };
   "/v1/admin/metrics": {
     get: operations["get_admin_metrics"];
   };
@@ -554,8 +564,31 @@ export interface components {
       results: components["schemas"]["ApiKey"][];
       next: string | null;
     };
+    AppList: {
+      results: components["schemas"]["ConnectedApp"][];
+    };
+    AppRequest: {
+      client_id: string;
+      redirect_uri?: string | null;
+      response_type?: string | null;
+      code_challenge?: string | null;
+      code_challenge_method?: string | null;
+      scope?: string | null;
+      state?: string | null;
+      resource?: string | null;
+    };
     /** @enum {string} */
     ArchiveStatus: "PENDING" | "ARCHIVING" | "ARCHIVED" | "SKIPPED" | "FAILED";
+    AskingApp: {
+      name: string;
+      document_host: string | null;
+      /** @enum {string} */
+      redirect_kind: "site" | "computer" | "app";
+      redirect_to: string;
+      scopes: ("read" | "ask")[];
+      problem: ("unsupported_response_type" | "invalid_request" | "invalid_scope" | "invalid_target") | null;
+      refusal_url: string;
+    };
     AssistantChoice: {
       name: string;
       title: string;
@@ -644,6 +677,20 @@ export interface components {
     };
     ClearResult: {
       messages: number;
+    };
+    ConnectedApp: {
+      id: string;
+      name: string;
+      /** @enum {string} */
+      redirect_kind: "site" | "computer" | "app";
+      redirect_to: string;
+      scopes: ("read" | "ask")[];
+      created_at: string;
+      renewed_at: string | null;
+      expires_at: string;
+    };
+    ConnectingApp: {
+      redirect_url: string;
     };
     ConnectionCheck: {
       facebook?: components["schemas"]["FacebookToken"] | null;
@@ -3327,6 +3374,59 @@ export interface operations {
         content: {
           "application/json": components["schemas"]["CallerRights"];
         };
+      };
+    };
+  };
+  post_app_preview: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["AppRequest"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["AskingApp"];
+        };
+      };
+    };
+  };
+  get_apps: {
+    parameters: {
+      query?: {
+        user_id?: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["AppList"];
+        };
+      };
+    };
+  };
+  post_app: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["AppRequest"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["ConnectingApp"];
+        };
+      };
+    };
+  };
+  delete_app: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      204: {
       };
     };
   };

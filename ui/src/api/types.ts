@@ -18,6 +18,8 @@ export type Message = Pick<
 > & { isRunGone?: boolean };
 export type ConversationSummary = Schemas["ConversationSummary"];
 export type ConversationPage = Schemas["ConversationPage"];
+export type AppRequest = Schemas["AppRequest"];
+export type ConnectedApp = Schemas["ConnectedApp"];
 export type SharedMessage = Schemas["SharedMessage"];
 export type MessagePage = Schemas["MessagePage"];
 export type Memory = Schemas["Memory"];

@@ -9,6 +9,7 @@ import { keys } from "../api/keys";
 import type { NewProfile, Preferences, Profile, Spending } from "../api/types";
 import { isNotifying, setNotifying } from "../chat/notification";
 import { Links } from "../chat/share";
+import { Apps } from "../parts/apps";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { MakeKey, OwnKeys } from "../parts/own_keys";
 import { useTitle } from "../parts/title";
@@ -61,6 +62,12 @@ export function ProfilePage() {
               <section>
                 <h2 className="text-lead font-semibold">{say("share.links")}</h2>
                 <Links />
+              </section>
+            )}
+            {user.config.auth === "local" && (
+              <section>
+                <h2 className="mb-2 text-lead font-semibold">{say("apps.title")}</h2>
+                <Apps userId={userId} />
               </section>
             )}
             <div className="flex flex-wrap gap-2">
