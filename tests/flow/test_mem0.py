@@ -5,6 +5,7 @@ The SDKs themselves are driven in tests/frameworks.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
@@ -308,11 +309,27 @@ def test_deletions_leave_nothing(stack: Stack, sdk: SDK, name: str) -> None:
         sdk.add(f"The {agent} is kind.", user_id=name, agent_id=agent)
     assert sdk.read("DELETE", "/v1/memories/", params={"user_id": name, "agent_id": "vet"})["message"].startswith("1 ")
     assert sdk.texts({"user_id": name}) == ["The cook is kind."]
-    for params in ({}, {"filters": str({"user_id": name})}, {"user_id": "*"}, {"user_id": name, "since": "x"}):
-        assert sdk.send("DELETE", "/v1/memories/", params=params).status_code == 400
+    for params in (
+        {},
+        {"user_id": "*"},
+        {"user_id": name, "since": "x"},
+        *({"user_id": name, "filters": wrong} for wrong in ("", "x", "{}", "[]", "(" * 1000, "{'x': 1}", "{1: 'x'}")),
+        *({"filters": str(wrong)} for wrong in ({"user_id": name, "topic": "tea"}, {"user_id": {"in": [name]}})),
+        {"user_id": name, "filters": str({"user_id": "somebody else"})},
+        {"filters": str({"user_id": name, "run_id": "x" * 2000})},
+        {"filters": str({"user_id": "*"})},
+    ):
+        assert sdk.send("DELETE", "/v1/memories/", params=params).status_code == 400, params
     assert sdk.texts({"user_id": name}) == ["The cook is kind."]
     assert sdk.read("DELETE", "/v1/memories/", params={"user_id": name})["message"].startswith("1 ")
     assert sdk.texts({"user_id": name}) == []
+    for write in (str, json.dumps):  # as the SDK for Python sends its options, and as anybody would
+        sdk.add("The vet is kind.", user_id=name, agent_id="vet")
+        sdk.add("The cook is kind.", user_id=name, agent_id="cook")
+        of_vet = {"user_id": name, "agent_id": "vet"}
+        assert sdk.read("DELETE", "/v1/memories/", params={"filters": write(of_vet)})["message"].startswith("1 ")
+        assert sdk.texts({"user_id": name}) == ["The cook is kind."]
+        sdk.read("DELETE", "/v1/memories/", params={"user_id": name})
 
 
 def test_batches_change_all_or_nothing(sdk: SDK, name: str) -> None:
@@ -388,6 +405,7 @@ def test_nobody_reaches_what_is_of_others(stack: Stack, root: SDK, name: str) ->
                 json={"messages": [{"role": "user", "content": "x"}], "filters": {"user_id": name}},
             ),
             sdk.send("DELETE", "/v1/memories/", params={"user_id": name}),
+            sdk.send("DELETE", "/v1/memories/", params={"filters": str({"user_id": name})}),
             sdk.send("DELETE", f"/v2/entities/user/{name.replace('/', '%2F').replace('?', '%3F')}/"),
             sdk.send("GET", path),
             sdk.send("PUT", path, json={"text": "x"}),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from mem0 import AsyncMemoryClient, MemoryClient
+from mem0.client.types import DeleteAllMemoryOptions
 
 from tests.frameworks.cases import Target, serve
 
@@ -106,7 +107,7 @@ class Steps:
     async def end(self) -> Any:
         listed = await self.call("users")
         result: dict[str, Any] = {"users": [[one["type"], one["name"]] for one in listed["results"]]}
-        await self.call("delete_all", user_id=self._user, run_id="tuesday")
+        await self.call("delete_all", DeleteAllMemoryOptions(filters={"user_id": self._user, "run_id": "tuesday"}))
         result["of another session"] = len(await self.texts())
         await self.call("delete_all", user_id=self._user)
         result["delete_all"] = len(await self.texts())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,16 @@ from starlette.requests import Request
 from maas import queries
 from maas.http.authorize import note_user, principal_of, serves
 from maas.http.mem0.schemas import Mem0Memory
+from maas.http.request_input import to_storable_text
 from maas.http.state import app_state
 from maas.http.users import find_user_by_name, resolve_user
 from maas.memory.client_memories import ENTITIES, ClientMemory, ClientMemoryText, read_client_memories
 from maas.memory.filters import ANY
 from maas.memory.summaries import read_memory
 from shared.errors import MaasError
+from shared.json import parse_json
 
+MAX_FILTERS_CHARS = 2000
 USER_REQUIRED = (
     "user_id: is required, any text of 1 to 200 characters, as a field or in filters: memory belongs to one user; or "
     "use a key that is bound to one user"
@@ -65,13 +69,32 @@ def agree_on_user(*names: str | None) -> str | None:
 
 
 def ids_of_filters(filters: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the ids in the filters of what is added. Raises MaasError('bad_parameter') for anything else in them."""
+    """Return the ids in filters of ids alone. Raises MaasError('bad_parameter') for anything else in them."""
     ids = dict(filters or {})
     for name, value in ids.items():
         if name not in ("user_id", *ENTITIES) or not isinstance(value, str):
             known = ", ".join(("user_id", *ENTITIES))
-            raise MaasError("bad_parameter", f"filters: what is added can have {known}, each a text; not {name[:40]!r}")
+            raise MaasError("bad_parameter", f"filters: can have {known} here, each a text; not {str(name)[:40]!r}")
     return ids
+
+
+def to_filters(text: str) -> dict[str, str]:
+    """Read filters in a query, of ids alone: JSON, or a dictionary as Python prints it, which the SDK sends.
+
+    Raises ValueError, MaasError('bad_parameter').
+    """
+    if len(text) > MAX_FILTERS_CHARS:
+        raise ValueError(f"must have at most {MAX_FILTERS_CHARS} characters")
+    try:
+        value = parse_json(text)
+    except ValueError:
+        try:
+            value = ast.literal_eval(text)
+        except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError):
+            value = None
+    if not isinstance(value, dict) or not value:
+        raise ValueError("must be an object of ids, such as {'user_id': 'alice'}")
+    return {name: to_storable_text(one) for name, one in ids_of_filters(value).items()}
 
 
 async def read_own(request: Request, memory_id: UUID) -> tuple[Owner, ClientMemoryText]:

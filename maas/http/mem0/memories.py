@@ -20,6 +20,7 @@ from maas.http.mem0.callers import (
     ids_of_filters,
     read_own,
     read_own_messages,
+    to_filters,
     to_memory,
 )
 from maas.http.mem0.schemas import (
@@ -199,10 +200,14 @@ async def delete_mem0_memory(request: Request) -> Response:
 async def delete_mem0_memories(request: Request) -> Response:
     """Delete the memories of a user for mem0's SDKs, all or those of an agent, an application or a session."""
     allowed = ("user_id", *ENTITIES)
-    if unknown := sorted(set(request.query_params) - set(allowed)):
+    if unknown := sorted(set(request.query_params) - {*allowed, "filters"}):
         message = f"{unknown[0][:40]}: is no parameter here; there are {', '.join(allowed)}, and nothing was deleted"
         raise MaasError("bad_parameter", message)
     named = {name: text for name in allowed if (text := read_parameter(request, name, to_storable_text)) is not None}
+    # No schema has words for what Python prints, so the API's description leaves this parameter out.
+    filters_of_query: dict[str, str] = read_parameter(request, "filters", to_filters, {})
+    if any(named.setdefault(name, text) != text for name, text in filters_of_query.items()):
+        raise MaasError("bad_parameter", "filters: name another id than a parameter; nothing was deleted")
     if not named:
         raise MaasError("bad_parameter", "user_id: is required; nothing was deleted")
     owner = await find_owner(request, named.pop("user_id", None))
