@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 from maas.memory.transfer.ndjson import MAX_VALUE_SIZE, import_error
 
-_ROOM = re.compile(r"# (.+) / (.+)")
 _DRAWER = re.compile(r"## (\S.*)")
 _FIELD = re.compile(r"\| (Source|Filed|Added by) \| (.*) \|")
 _NAMES = {"Source": "source_file", "Filed": "filed_at", "Added by": "added_by"}
@@ -23,15 +22,14 @@ _END = "---"
 
 def is_room(head: bytes) -> bool:
     """Whether a file that begins so is a room."""
-    return _ROOM.fullmatch(head.partition(b"\n")[0].decode(errors="replace")) is not None
+    return bool(_place(head.partition(b"\n")[0].decode(errors="replace")))
 
 
 def write_room_lines(file: BinaryIO, name: str, lines: BinaryIO) -> None:
     """Write the drawers of a room as NDJSON. Raises MaasError('bad_import') for a file of another form."""
-    place = _ROOM.fullmatch(next(_texts(file, name), ""))
-    if place is None:
+    if not (place := _place(next(_texts(file, name), ""))):
         raise import_error(name, "is no room of MemPalace: its first line must be '# WING / ROOM'")
-    drawer, quoted, about, size = "", [""], {"wing": place[1], "room": place[2]}, 0
+    drawer, quoted, about, size = "", [""], dict(place), 0
     for text in _texts(file, name):
         if text.startswith(">"):
             quoted.append(text.removeprefix(">").removeprefix(" "))
@@ -39,7 +37,7 @@ def write_room_lines(file: BinaryIO, name: str, lines: BinaryIO) -> None:
             if size > MAX_VALUE_SIZE:
                 raise import_error(name, f"the drawer {drawer[:80]} is longer than {MAX_VALUE_SIZE} characters")
         elif heading := _DRAWER.fullmatch(text):
-            drawer, quoted, about, size = heading[1], [], {"wing": place[1], "room": place[2]}, 0
+            drawer, quoted, about, size = heading[1], [], dict(place), 0
         elif (field := _FIELD.fullmatch(text)) and field[2] != _UNKNOWN:
             about[_NAMES[field[1]]] = field[2]
         elif text == _END and drawer:
@@ -48,6 +46,12 @@ def write_room_lines(file: BinaryIO, name: str, lines: BinaryIO) -> None:
             row = {"id": drawer, "document": "\n".join(quoted), "metadata": about}
             lines.write(json.dumps(row, ensure_ascii=False).encode(errors="replace") + b"\n")
             drawer = ""
+
+
+def _place(heading: str) -> dict[str, str]:
+    """The wing and the room of a heading; empty for another one."""
+    wing, mark, room = heading.removeprefix("# ").rstrip("\r").partition(" / ")
+    return {"wing": wing, "room": room} if mark and heading.startswith("# ") else {}
 
 
 def _texts(file: BinaryIO, name: str) -> Iterator[str]:
