@@ -182,6 +182,18 @@ export interface paths {
         get: operations["get_specs"];
         put: operations["put_specs"];
     };
+    "/v1/users/{id}/ads": {
+        get: operations["get_ads"];
+    };
+    "/v1/users/{id}/ads/check": {
+        post: operations["post_ads_check"];
+    };
+    "/v1/users/{id}/ads/connections": {
+        post: operations["post_ads_connections"];
+    };
+    "/v1/users/{id}/ads/sync": {
+        post: operations["post_ads_sync"];
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -246,6 +258,10 @@ export interface components {
         };
         /** @enum {string} */
         ActionStatus: "pending" | "approved" | "rejected" | "expired" | "executing" | "done" | "failed" | "in_doubt";
+        AdAccountChoice: {
+            token: string;
+            accounts: string[];
+        };
         AddedDocument: {
             id: string;
             is_everybodys: boolean;
@@ -263,6 +279,36 @@ export interface components {
             updated_at: string;
             /** @enum {string} */
             outcome: "added" | "unchanged";
+        };
+        AdsBusiness: {
+            id: string;
+            name: string;
+            connections: components["schemas"]["AdsConnection"][];
+            missing: ("Facebook" | "amoCRM" | "WhatsApp" | "directions" | "stages")[];
+        };
+        AdsConnection: {
+            /** @enum {string} */
+            service: "Facebook" | "amoCRM" | "WhatsApp";
+            id: string;
+            title: string;
+            currency: string | null;
+            timezone: string | null;
+            token_ends_at: string | null;
+            synced_at: string | null;
+            is_syncing: boolean;
+            is_waiting: boolean;
+            next_sync_at: string | null;
+            progress: {
+                [key: string]: number;
+            };
+            error: string | null;
+            problems: ("no_token" | "token_ended" | "token_ends" | "failed" | "never_read" | "stale")[];
+        };
+        AdsState: {
+            businesses: components["schemas"]["AdsBusiness"][];
+            crm_url: string | null;
+            /** @enum {string} */
+            whatsapp: "open" | "administrators" | "not_configured";
         };
         AnswerFromDocument: {
             request_id: string;
@@ -297,8 +343,16 @@ export interface components {
             /** @constant */
             status: "cancelling";
         };
+        CheckResult: {
+            facebook: components["schemas"]["FacebookCheck"] | null;
+            crm: components["schemas"]["CrmCheck"] | null;
+        };
         ClearResult: {
             messages: number;
+        };
+        ConnectionCheck: {
+            facebook?: components["schemas"]["FacebookToken"] | null;
+            crm?: components["schemas"]["CrmToken"] | null;
         };
         ContextQuery: {
             user_id: string;
@@ -397,6 +451,15 @@ export interface components {
             expires_at: string;
             token: string;
         };
+        CrmCheck: {
+            stages: number;
+            currency: string;
+            token_ends_at: string | null;
+        };
+        CrmToken: {
+            url: string;
+            token: string;
+        };
         DocumentPage: {
             results: components["schemas"]["DocumentState"][];
             next: string | null;
@@ -450,6 +513,15 @@ export interface components {
             id: string;
             tool: string;
             title: components["schemas"]["Phrase"] | string | null;
+        };
+        FacebookCheck: {
+            accounts: components["schemas"]["FoundAdAccount"][];
+            missing_permissions: string[];
+            permissions_unknown: string | null;
+            token_ends_at: string | null;
+        };
+        FacebookToken: {
+            token: string;
         };
         Fact: {
             id: string;
@@ -516,6 +588,13 @@ export interface components {
             messages: number;
             images: number;
             schedules: number;
+        };
+        FoundAdAccount: {
+            id: string;
+            name: string;
+            currency: string;
+            timezone: string;
+            can_run_ads: boolean;
         };
         FoundPassage: {
             document_id: string;
@@ -691,6 +770,12 @@ export interface components {
         };
         NameMerged: {
             facts: number;
+        };
+        NewConnections: {
+            business: string;
+            facebook?: components["schemas"]["AdAccountChoice"] | null;
+            crm?: components["schemas"]["CrmToken"] | null;
+            whatsapp?: components["schemas"]["WhatsappChoice"] | null;
         };
         NewConversation: {
             user_id: string;
@@ -1055,6 +1140,9 @@ export interface components {
         };
         /** @enum {string} */
         Status: "NEW" | "ANALYZING" | "ANALYZED" | "ASSEMBLING" | "READY" | "RESPONDING" | "COMPLETED" | "FAILED";
+        SyncRequest: {
+            business_id?: string | null;
+        };
         TaskStepState: {
             number: number;
             title: string;
@@ -1217,6 +1305,9 @@ export interface components {
             daily_dollars: number | null;
             is_spent: boolean;
             renewed_at: string;
+        };
+        WhatsappChoice: {
+            instance: string;
         };
     };
     responses: never;
@@ -2401,6 +2492,77 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Specs"];
+                };
+            };
+        };
+    };
+    get_ads: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["AdsState"];
+                };
+            };
+        };
+    };
+    post_ads_check: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionCheck"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["CheckResult"];
+                };
+            };
+        };
+    };
+    post_ads_connections: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewConnections"];
+            };
+        };
+        responses: {
+            201: {
+                content: {
+                    "application/json": components["schemas"]["AdsState"];
+                };
+            };
+        };
+    };
+    post_ads_sync: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SyncRequest"];
+            };
+        };
+        responses: {
+            202: {
+                content: {
+                    "application/json": components["schemas"]["AdsState"];
                 };
             };
         };

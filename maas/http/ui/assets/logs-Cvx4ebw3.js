@@ -1,1 +1,0 @@
-export{t as Logs}from"./logs-Co63N_-M.js";

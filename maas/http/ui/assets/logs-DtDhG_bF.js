@@ -1,0 +1,1 @@
+export{t as Logs}from"./logs-I4DSC1lP.js";
