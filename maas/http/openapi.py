@@ -16,7 +16,6 @@ from maas.http import knowledge
 from maas.http.attachments import FORM_TYPE, IMAGE_TYPES
 from maas.http.errors import STATUS
 from maas.http.examples import EXAMPLE_USER, request_examples
-from maas.http.knowledge import DOCUMENT_TYPES
 from maas.http.oauth import OAUTH_PATH, STATUS_OF_OAUTH_CODE, OAuthError
 from maas.http.openapi_events import JSON_VALUE, OTHER_RESPONSES, RUN_EVENT
 from maas.http.openapi_links import links_of
@@ -288,7 +287,7 @@ def _request_content(route: Route) -> dict[str, Any]:
         return {media_type: {"schema": IMPORT_SCHEMAS[media_type]} for media_type in route.request_types}
     content: dict[str, Any] = {"schema": _reference(route.body.__name__)}
     if FORM_TYPE in route.request_types:
-        file_types = DOCUMENT_TYPES if route.handler in knowledge.UPLOADS else IMAGE_TYPES
+        file_types = knowledge.DOCUMENT_TYPES if route.handler in knowledge.UPLOADS else IMAGE_TYPES
         content["encoding"] = {"file": {"contentType": ", ".join(file_types)}}
     return {media_type: content for media_type in route.request_types or ("application/json",)}
 

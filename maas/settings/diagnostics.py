@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings
 
 from maas.settings.sources import SOURCES
@@ -37,7 +37,7 @@ class DiagnosticsSettings(BaseSettings):
     trace_url: str | None = Field(
         None,
         max_length=1000,
-        pattern=r"^https?://[!-~]*\{trace_id\}[!-~]*$",
+        pattern=r"^https?://[!-~]+$",
         description="address of the page of a trace in the collector's own interface, with {trace_id} in it; the trace "
         "of a run leads there",
     )
@@ -49,6 +49,13 @@ class DiagnosticsSettings(BaseSettings):
         validation_alias=AliasChoices("MAAS_LAYER_LOGGING", "ENABLE_LAYER_LOGGING"),
         description="off: no debug information of runs is stored or returned; ENABLE_LAYER_LOGGING is the same",
     )
+
+    @field_validator("trace_url")
+    @classmethod
+    def _check_trace_url(cls, value: str | None) -> str | None:
+        if value is not None and "{trace_id}" not in value:
+            raise ValueError("there is no {trace_id} in it")
+        return value
 
     def export(self, service: str) -> Export | None:
         """What a process of this name exports to OpenTelemetry; None without an endpoint."""
