@@ -8,14 +8,13 @@ import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/error";
 import { useUserEvents } from "./api/user_events";
 import { useOutbox } from "./chat/outbox";
-import { ActionsPage, WaitingBadge } from "./pages/actions";
 import { ChatPage, isWriting } from "./pages/chat";
-import { Palette } from "./pages/palette";
 import { Sidebar } from "./pages/sidebar";
 import { Boundary } from "./parts/boundary";
 import { HeaderPlace } from "./parts/header";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { askToLeave } from "./parts/unsaved";
+import { WaitingBadge } from "./parts/waiting_badge";
 import { useIsOnline, waitForServer } from "./session/connection";
 import { keep, kept } from "./session/kept";
 import { session, useSession, useUser } from "./session/session";
@@ -27,9 +26,11 @@ const AdminPage = lazy(() => import("./admin/admin"));
 const AdsPage = lazy(() => import("./pages/ads"));
 const ConnectPage = lazy(() => import("./pages/connect").then((page) => ({ default: page.ConnectPage })));
 const rest = () => import("./pages/rest");
+const ActionsPage = lazy(() => rest().then((pages) => ({ default: pages.ActionsPage })));
 const HistoryPage = lazy(() => rest().then((pages) => ({ default: pages.HistoryPage })));
 const ImportedPage = lazy(() => rest().then((pages) => ({ default: pages.ImportedPage })));
 const MemoryPage = lazy(() => rest().then((pages) => ({ default: pages.MemoryPage })));
+const Palette = lazy(() => rest().then((pages) => ({ default: pages.Palette })));
 const ProfilePage = lazy(() => rest().then((pages) => ({ default: pages.ProfilePage })));
 const RunPage = lazy(() => rest().then((pages) => ({ default: pages.RunPage })));
 const SchedulesPage = lazy(() => rest().then((pages) => ({ default: pages.SchedulesPage })));
@@ -214,7 +215,11 @@ function Frame() {
           </div>
         </main>
       </div>
-      {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+      {isPaletteOpen && (
+        <Suspense>
+          <Palette onClose={() => setPaletteOpen(false)} />
+        </Suspense>
+      )}
     </div>
   );
 }

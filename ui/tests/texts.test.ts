@@ -14,10 +14,14 @@ import {
   say,
   sayOr,
 } from "../src/texts";
-import { en, type Key } from "../src/texts/en";
-import { ru } from "../src/texts/ru";
+import { en as enFirst } from "../src/texts/en";
+import { enAds } from "../src/texts/en_ads";
+import { ru as ruFirst } from "../src/texts/ru";
+import { ruAds } from "../src/texts/ru_ads";
 
-const KEYS = Object.keys(en) as Key[];
+const en = { ...enFirst, ...enAds };
+const ru = { ...ruFirst, ...ruAds };
+const KEYS = Object.keys(en) as (keyof typeof en)[];
 const SOURCES = readdirSync("src", { recursive: true, encoding: "utf8" })
   .filter((path) => /\.tsx?$/.test(path) && !path.startsWith("texts"))
   .map((path) => readFileSync(join("src", path), "utf8"))
@@ -114,7 +118,7 @@ const BUILT: Record<string, string[]> = {
 afterEach(() => chooseLanguage(null));
 
 test("no text is unused", () => {
-  const prefixes = SOURCES.matchAll(/(?:say|sayOr)\(`([\w.]+)\$\{/g);
+  const prefixes = SOURCES.matchAll(/(?:say|sayOr|sayAds|sayAdsOr)\(`([\w.]+)\$\{/g);
   expect([...new Set(Array.from(prefixes, ([, prefix]) => prefix))].sort()).toEqual(Object.keys(BUILT).sort());
   const built = Object.entries(BUILT).flatMap(([prefix, names]) => names.map((name) => prefix + name));
   const written = Array.from(SOURCES.matchAll(/"([a-z]+(?:\.\w+)+)"/g), ([, key]) => key);

@@ -22,9 +22,9 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { WaitingBadge } from "../parts/waiting_badge";
 import { session, useUser } from "../session/session";
 import { say } from "../texts";
-import { WaitingBadge } from "./actions";
 
 interface Props {
   isOpen: boolean;

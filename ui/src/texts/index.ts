@@ -5,6 +5,7 @@ import { useSyncExternalStore } from "react";
 import { en, type Key } from "./en";
 
 export type Language = "ru" | "en";
+type Values = Record<string, string | number>;
 const TEXTS: Partial<Record<Language, Record<Key, string>>> = { en };
 const STORED = "maas.language";
 const listeners = new Set<() => void>();
@@ -52,8 +53,19 @@ export function useLanguage(): Language {
 }
 
 /** The sentence of a key; `n` chooses among its plural forms. */
-export function say(key: Key, values: Record<string, string | number> = {}): string {
-  const forms = (TEXTS[language()] ?? en)[key].split(" | ");
+export function say(key: Key, values: Values = {}): string {
+  return fill((TEXTS[language()] ?? en)[key], values);
+}
+
+/** Says sentences that come with a part of the page, as `say` and `sayOr` do. */
+export function speaker<Own extends string>(texts: Record<Language, Record<Own, string>>) {
+  const sayOwn = (key: Own, values: Values = {}) => fill(texts[language()][key], values);
+  const sayOwnOr = (key: string, otherwise: string) => (key in texts.en ? sayOwn(key as Own) : otherwise);
+  return { say: sayOwn, sayOr: sayOwnOr };
+}
+
+function fill(sentence: string, values: Values): string {
+  const forms = sentence.split(" | ");
   const text = forms.length > 1 ? forms[pluralIndex(Number(values.n), forms.length)]! : forms[0]!;
   return text.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];

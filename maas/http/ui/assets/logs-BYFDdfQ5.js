@@ -1,0 +1,1 @@
+export{t as Logs}from"./logs-B0jua4s9.js";
