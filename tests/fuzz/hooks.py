@@ -9,7 +9,7 @@ from typing import Any
 import schemathesis
 from hypothesis import strategies as st
 from schemathesis import Case, CheckContext, HookContext, Response
-from schemathesis.core.failures import Failure
+from schemathesis.core.failures import Failure, ServerError
 from schemathesis.openapi.checks import EnsureResourceAvailability, UseAfterFree
 
 from maas.http.knowledge import DOCUMENT_TYPES
@@ -59,10 +59,18 @@ VALID: dict[str, dict[str, Any]] = {  # fields of good bodies
     "POST /v1/ui/chat": WHO | {"messages": [SHOWN]},
     "POST /v1/ag-ui/{model}": {"user": OWN or USER, "messages": [ASKED], "resume": None, "forwardedProps": None},
     "POST /v1/a2a/{model}": A2A,
+    # services that no test reaches: the address of Facebook leads nowhere, amoCRM's is left out
+    "POST /v1/users/{id}/ads/check": {"facebook": {"token": "EAAB0123456789"}, "crm": None},
+    "POST /v1/users/{id}/ads/connections": {
+        "business": "Kitchens",
+        "facebook": {"token": "EAAB0123456789", "accounts": ["act_1"]},
+        "crm": None,
+    },
     "POST /api/brain/chat": WHO,
     "POST /api/brain/chat/stream": WHO,
     "POST /api/brain/telegram/chat": {"assistant": "mentor", "adAccountId": None},
 }
+ASKING_FACEBOOK = ("POST /v1/users/{id}/ads/check", "POST /v1/users/{id}/ads/connections")
 IMPORT_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
@@ -156,8 +164,10 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """A user takes everything along when erased, and is nothing that could be missing: the export is empty then.
 
-    To another user than its own a thing is not there.
+    To another user than its own a thing is not there. Facebook, which tests cannot reach, is said to be away by 503.
     """
+    if isinstance(failure, ServerError) and case.operation.label in ASKING_FACEBOOK:
+        return response.status_code != 503
     if isinstance(failure, UseAfterFree) and case.operation.label == "GET /v1/users/{id}/export":
         return response.text.count("\n") > 1
     if isinstance(failure, EnsureResourceAvailability):

@@ -35,6 +35,7 @@ TABLES = (
     "lsm_storage",
     "chat_conversations",
     "chat_messages",
+    "facts",
     "attachments",
     "knowledge_documents",
 )

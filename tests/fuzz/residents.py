@@ -79,6 +79,7 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     run = UUID(post("/v1/runs", json=whose | {"query": words, "conversation_id": talk})["request_id"])
     image = post("/v1/attachments", data=whose, files={"file": ("a.png", picture(), "image/png")})["id"]
     memory = post("/v1/memories", json=whose | {"memory": words})["raw_log_ids"][0]
+    post(f"/v1/memories/{memory}/correct", json=whose | {"memory": f"{words} It is a new one."})
     paper = {"file": ("safe.txt", words.encode(), "text/plain")}
     document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
     response = {"model": "mentor", "user": str(user), "input": words, "background": True}

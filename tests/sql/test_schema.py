@@ -184,7 +184,6 @@ EMPTY = {
     "assistant_sessions": {"current_step"},
 }
 BY_OTHERS = {  # operators, a migration, and assistants that open their tables
-    "model_prices": {"input", "cached", "output", "image"},
     "restore_key": {"inner_pad", "outer_pad"},
     "signing_key": {"secret"},
     "loadable_tables": {"columns"},

@@ -28,6 +28,8 @@ MAX_BUSINESS_CHARS = 200
 STALE_AFTER = timedelta(days=1)
 ENDS_SOON = timedelta(days=14)  # of a token
 AD_ACCOUNT_PATTERN = "^act_[0-9]{1,20}$"
+AGAIN_S = 10  # after which a service that did not answer may be asked again
+_AWAY = frozenset({"unreachable", "timeout", "unavailable", "rate_limited"})
 CRM_URL_PATTERN = r"^https?://[^/\s?#]+/?$"
 AD_ACCOUNT, CRM_URL = re.compile(AD_ACCOUNT_PATTERN), re.compile(CRM_URL_PATTERN)
 WANTED = ("ads_management", "leads_retrieval")  # permissions of a token of Facebook
@@ -61,7 +63,8 @@ async def ask_facebook(
 ) -> FacebookAnswer:
     """Try a token, on the `wanted` ad accounts or on all that it sees.
 
-    Raises MaasError('bad_parameter') with what Facebook answers, and for a token that may not read ads.
+    Raises MaasError: `bad_parameter` with what Facebook answers, and for a token that may not read ads; `busy` where it
+    does not answer.
     """
     client = FacebookClient(http, token, settings.fb_base_url, settings.fb_api_version)
     try:
@@ -101,7 +104,7 @@ async def _end_of_token(client: FacebookClient) -> datetime | None:
 
 
 async def ask_crm(http: httpx2.AsyncClient, url: str, token: str) -> CrmAnswer:
-    """Try a token of amoCRM. Raises MaasError('bad_parameter') with what it answers."""
+    """Try a token of amoCRM. Raises MaasError: `bad_parameter` with what it answers, `busy` where it does not."""
     client = AmoCrmClient(http, url, token)
     try:
         currency, stages = await client.currency(), await client.stages()
@@ -175,6 +178,10 @@ def crm_secret(user_account_id: UUID) -> str:
 
 
 def _refused(error: VendorError) -> MaasError:
+    if error.code in _AWAY:
+        return MaasError(
+            "busy", f"nothing was stored: {error.message}", {"retry_after": round(error.retry_after or AGAIN_S)}
+        )
     return _nothing_stored(error.message)
 
 

@@ -34,7 +34,7 @@ ROUTES = (
           connecting.NewConnections, connecting.AdsState, 201, errors=(400, 403, 404, 413, 415, 422),
           example={"business": "Kitchens", "whatsapp": {"instance": "main"}}),
     Route("POST", "/v1/users/{id}/ads/sync", connecting.post_ads_sync, "ask", connecting.SyncRequest,
-          connecting.AdsState, 202, errors=(404, 413, 415, 422)),
+          connecting.AdsState, 202, errors=(404, 413, 415, 422), example={"business_id": None}),
     Route("POST", "/api/brain/chat", brain.post_brain_chat, "ask", brain.BrainMessage, brain.BrainAnswer,
           errors=(400, 404, 409, 413, 415, 422, 429, 500, 504), headers=(IDEMPOTENCY_KEY,), example={
               "user": "alma@example.org", "message": "What did we spend today?", "assistant": "mentor",

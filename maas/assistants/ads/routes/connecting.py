@@ -12,7 +12,7 @@ from typing import Annotated, Literal, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from pydantic import Field, SecretStr, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, SecretStr, StringConstraints, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -30,7 +30,7 @@ from maas.assistants.ads.connections import (
 from maas.assistants.ads.settings import AdsSettings
 from maas.http.authorize import principal_of, read_body
 from maas.http.request_input import read_id
-from maas.http.schemas import Name, RequestBody, Schema, json_response
+from maas.http.schemas import QueryText, RequestBody, Schema, json_response, only_field
 from maas.http.state import app_state
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.errors import MaasError
@@ -72,6 +72,10 @@ class WhatsappChoice(RequestBody):
 class ConnectionCheck(RequestBody):
     """One token to try; nothing is stored."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [only_field("facebook", "crm"), only_field("crm", "facebook")]}
+    )
+
     facebook: FacebookToken | None = None
     crm: CrmToken | None = None
 
@@ -85,15 +89,19 @@ class ConnectionCheck(RequestBody):
 class NewConnections(RequestBody):
     """What a business is connected to from now on; what is left out stays as it is."""
 
-    business: Name = Field(description="Its name; one that is new makes a new business.")
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [only_field(name) for name in ("facebook", "crm", "whatsapp")]}
+    )
+
+    business: Annotated[QueryText, Field(max_length=200)] = Field(
+        description="Its name; one that is new makes a new business."
+    )
     facebook: AdAccountChoice | None = None
     crm: CrmToken | None = None
     whatsapp: WhatsappChoice | None = None
 
     @model_validator(mode="after")
     def _something(self) -> NewConnections:
-        if not self.business.strip():
-            raise ValueError("business: must not be blank")
         if self.facebook is None and self.crm is None and self.whatsapp is None:
             raise ValueError("send facebook, crm or whatsapp")
         return self
