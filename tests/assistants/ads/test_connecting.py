@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -156,6 +157,15 @@ def test_the_server_asks_no_other_host_for_anybody(ann: Person, operator: Person
             reply = caller.post(what, **body, crm={"url": url, "token": CRM_TOKEN})
             assert reply.status_code in (400, 422) and "crm.url" in reply.text, (url, reply.text)
     assert ann.stored() == 0
+
+
+def test_a_service_that_is_away_is_no_bad_token(user: UUID, database: str, tmp_path: Path) -> None:
+    """Stacks have an address of Facebook that leads nowhere."""
+    with Stack(database, tmp_path) as alone:
+        alone.start_server()
+        reply = alone.client.post(f"/v1/users/{user}/ads/check", json={"facebook": {"token": BAD_TOKEN}})
+    assert (reply.status_code, reply.json()["error"]["code"], reply.headers["Retry-After"]) == (503, "busy", "10")
+    assert "nothing was stored: Facebook cannot be reached" in reply.json()["error"]["message"]
 
 
 def test_both_services_answer_before_one_is_stored(ann: Person, crm: Running) -> None:
