@@ -58,10 +58,10 @@ async def read_budget(db: Database, settings: Settings, user_id: UUID, version: 
     return Budget(row["daily_tokens"], row["daily_dollars"], is_set=True)
 
 
-async def read_spending(db: Database, settings: Settings, user_id: UUID) -> Spending:
-    """What a user has used; zeros for a user for whom no model was asked."""
+async def read_spending(db: Database, settings: Settings, user_id: UUID, budget: Budget | None = None) -> Spending:
+    """What a user has used; zeros for a user for whom no model was asked. `budget`: the user's, if it was read."""
     row = await db.row(queries.spending, user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
-    budget = await read_budget(db, settings, user_id)
+    budget = budget or await read_budget(db, settings, user_id)
     return Spending(
         row["tokens_today"],
         row["price_today"] / MICRO_DOLLARS,

@@ -211,9 +211,10 @@ async def _recall(
 
 
 async def _check_budget(state: AppState, user_id: UUID) -> None:
-    if (await read_budget(state.db, state.settings, user_id)).is_unlimited:
+    budget = await read_budget(state.db, state.settings, user_id)
+    if budget.is_unlimited:
         return
-    spending = await read_spending(state.db, state.settings, user_id)
+    spending = await read_spending(state.db, state.settings, user_id, budget)
     if spending.is_spent:
         raise MaasError("over_budget", f"the user's budget for today is spent; it is renewed at {spending.renewed_at}")
 
