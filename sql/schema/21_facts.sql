@@ -56,7 +56,8 @@ comment on column maas.facts.origins is 'Those of its messages, if not what the 
 create index idx_facts_attribute on maas.facts (user_id, attribute);
 create index idx_facts_user on maas.facts (user_id, said_at desc);
 create index idx_facts_run_id on maas.facts (run_id) where run_id is not null;
-create unique index idx_facts_note on maas.facts (user_id, key) where kind = 'note' and change = 'states';
+create index idx_facts_notes on maas.facts (user_id) where kind = 'note';
+create unique index idx_facts_note_key on maas.facts (user_id, key) where kind = 'note' and change = 'states';
 
 create table maas.fact_decisions (
   id uuid primary key default gen_random_uuid(),

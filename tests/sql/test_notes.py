@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from uuid import UUID, uuid4
 
 import psycopg
 from psycopg.rows import DictRow
 
+from maas.named_queries import query_texts
 from tests.sql.engine import insert
 
 Connection = psycopg.Connection[DictRow]
@@ -79,3 +81,28 @@ def test_a_corrected_note_says_what_is_right(connection: Connection) -> None:
     assert notes(connection, user) == ["tea at five", "tea at four"]
     assert verdict(connection, "drop", third, "tea at five") == "forgotten"
     assert notes(connection, user) == ["tea at four"]
+
+
+def test_a_draft_looks_for_notes_in_their_own_index(connection: Connection) -> None:
+    """However many facts the user has, of whom most have no note."""
+    user = uuid4()
+    connection.execute(
+        """insert into facts (
+             user_id, statement, subject, attribute, kind, said_by, said_at, known_at, raw_log_ids, origin)
+           select %s, 'Likes ' || n, 'user', 'likes:' || n, 'preference', 'user', now(), now(), array[%s::uuid], 'rule'
+           from generate_series(1, 5000) n""",
+        (user, uuid4()),
+    )
+    connection.execute("analyze facts")
+    connection.execute("set plan_cache_mode = force_generic_plan")
+    look = f"prepare look(uuid[], uuid[], bigint[], int[]) as {query_texts()['draft_inputs']}"
+    connection.execute(look.encode())
+    asked = (insert(connection, user), user)
+    plan = connection.execute(
+        b"explain (analyze, buffers, format json) execute look(array[%s]::uuid[], array[%s]::uuid[], '{9}', '{5}')"
+        % tuple(f"'{one}'".encode() for one in asked)
+    ).fetchone()
+    assert plan is not None
+    indexes = re.findall(r"'Index Name': '(\w+)'", str(plan))
+    assert "idx_facts_notes" in indexes
+    assert plan["QUERY PLAN"][0]["Plan"]["Shared Hit Blocks"] < 100
