@@ -35,6 +35,7 @@ def prove(
         "run",
         f"{url}/openapi.json",
         "--checks=all",
+        "--exclude-checks=max_response_time",  # how busy a machine is; what hangs ends the request
         f"--seed={seed}",
         f"--max-examples={examples}",
         "--request-timeout=30",

@@ -133,6 +133,8 @@ def _options(route: Route, claimed: Resident) -> dict[str, Any]:
         asked = QUESTION | {"from": None} if route.handler.__name__ == "post_search" else QUESTION
         named = {name: str(claimed.user_id) for name in ("user_id", "userId") if name in body}
         return {"json": body | named | (asked if "query" in body else {})}
+    if "conversation" in route.required:
+        return {"params": {"conversation": "c"}}
     if route.handler.__name__ == "get_user_events":
         return {"params": {"wait": 0}}
     if "q" in route.required:
