@@ -8,6 +8,7 @@ from typing import Any
 
 from maas import queries
 from maas.agents.definition import Agent, Definition, Preamble
+from maas.agents.figures import GivenFigures
 from maas.agents.history import earlier_messages
 from maas.agents.spoken_decision import find_pending_decision
 from maas.agents.tool_loop import LoopResult, ResponderModel, fenced_json, run_tool_loop
@@ -20,6 +21,7 @@ from maas.prompting.distances import with_distances
 from maas.prompting.prompts import prompt_language, read_prompts, role_text
 from maas.prompting.trimming import condense
 from maas.tools.bounds import MAX_CONTEXT_TOKENS, fit_together
+from maas.tools.calls import ToolResult
 from maas.tools.executor import CountCall, Executor, RecordResult
 from maas.tools.ledger import CallLog
 from maas.tools.models import RunModels
@@ -53,7 +55,8 @@ class AnswerContext:
     `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
     open to this run. `provided` is what `providers`, its context providers, and `openings`, its opening tools, gave, by
     name. `domains` are opened as calls need them. `notice` stands at the end of every model's system text;
-    `deciding` decides an action that waits.
+    `deciding` decides an action that waits. `figures` are those that tools have given so far; `chosen` are calls that
+    stand in place of the first reply of each tool loop.
     """
 
     definition: Definition
@@ -70,6 +73,8 @@ class AnswerContext:
     provided: Mapping[str, Any] = field(default_factory=dict)
     notice: str = ""
     deciding: FirstRoundTool = field(default_factory=FirstRoundTool)
+    figures: GivenFigures = field(default_factory=GivenFigures)
+    chosen: tuple[ToolCall, ...] = ()
 
     @property
     def run(self) -> Run:
@@ -160,7 +165,7 @@ class AnswerContext:
         )
         models = RunModels(run, self.model.deps, self.model.deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
-        counted, recorded = count or self.calls.count, record or self.calls.record
+        counted, recorded = count or self.calls.count, record or self._record
         via, nested = self.model.deps.settings.assistants.tools_via, self.calls if record is None else None
         return Executor(tools, permissions, context, counted, recorded, ledger, self.domains, via, nested)
 
@@ -178,20 +183,38 @@ class AnswerContext:
         first = self.deciding.take()
         preamble = RoundPreamble(self.definition, executor.tools, model)
         return await run_tool_loop(
-            model, request, executor, self.calls.announce, max_rounds, language, is_over, first, preamble.say
+            model,
+            request,
+            executor,
+            self.calls.announce,
+            max_rounds,
+            language,
+            is_over,
+            first,
+            preamble.say,
+            self.chosen,
         )
 
+    async def _record(self, result: ToolResult) -> None:
+        self.figures.note(result)
+        await self.calls.record(result)
+
     async def agent_request(
-        self, agent: Agent, tools: Toolset, messages: Sequence[Message]
+        self, agent: Agent, tools: Toolset, messages: Sequence[Message], *, has_memory: bool = True
     ) -> tuple[ResponderModel, Request]:
-        """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role')."""
+        """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role').
+
+        Without memory it is not told the rules of memory either: a small model that words results takes "say that it is
+        not in memory" for the answer.
+        """
         version = self.run.assistants_version
         language = await prompt_language(self.model.deps, self.run.assistant, version)
         prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt, version=version, language=language)
         deps = self.model.deps.with_responder_model(agent.model)
-        role = role_text(prompts, agent.role_prompt)
+        role = role_text(prompts, agent.role_prompt) if has_memory else prompts[agent.role_prompt].text
         system = (await self.run.read_draft()).system(role) if self.run.draft else role
         payload = replace(await self.run.read_payload(), system=system)
+        payload = payload if has_memory else replace(payload, memory="")
         request = replace(
             self.request,
             system=await self._system(payload, deps) + self.notice,

@@ -121,7 +121,6 @@ class Definition(Collector):
     """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
 
     `title` and `description` tell people what they may choose it for.
-
     `context_providers` are read tools without arguments; their results are part of the prompt. So are those of
     `opening_tools`, which are called once a conversation. Under `handoff`, `opening_routes` choose the first agent.
     With `slots` it collects values under `single`, see Collector; under `classifier` and `handoff` its agents do.
@@ -133,7 +132,7 @@ class Definition(Collector):
     `channels` are the sources of requests that it answers, such as http, openai, cli, sql; empty for all.
     `opening`: the message that opens a conversation, so that the assistant speaks first. Said again, it begins the
     dialogue that collects values anew, unless that goes on in every conversation of its user.
-    `needs`: what must be configured before it can be used.
+    `needs`: what must be configured before it can be used. `sourced_figures`: see maas.agents.sourced_answer.
     `strict_language`: an answer in another language than `language` is said again, else marked as degraded.
     `variants` replace it for shares of its users. `voice` is that of speech; channels of text do not use it.
     `preambles`, by tool or domain: what a follower reads before a call that its model has put no words before. It is
@@ -164,6 +163,7 @@ class Definition(Collector):
     channels: tuple[Word, ...] = ()
     opening: Annotated[str | None, Field(pattern=r"\S", max_length=200)] = None
     needs: Needs = Needs()
+    sourced_figures: bool = False
     strict_language: bool = False
     variants: tuple[Variant, ...] = ()
     voice: Word | None = None

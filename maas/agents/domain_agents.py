@@ -37,7 +37,11 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
         model = replace(model, listener=_OwnWordsListener(model.listener, answers))
     request = replace(context.request, tools=tuple(one.spec for one in tools))
     executor = context.executor(tools)
-    reply = (await context.run_tool_loop(model, request, executor, is_over=lambda: answers.final is not None)).reply
+
+    def is_over() -> bool:
+        return answers.final is not None or (bool(context.chosen) and answers.only_text is not None)
+
+    reply = (await context.run_tool_loop(model, request, executor, is_over=is_over)).reply
     await context.record_agent(answers.agent, answers.domain)
     if answers.final is not None:
         return tell(context.model, reply, answers.final)
@@ -130,7 +134,7 @@ class _DomainCalls:
             context.db, context.run.id, context.definition.language, context.run.user_query
         )
         message = Message("user", domain_request(asked, results, bodies, language))
-        model, request = await context.agent_request(agent, Toolset(()), [message])
+        model, request = await context.agent_request(agent, Toolset(()), [message], has_memory=False)
         async with debug_log().span(9, agent.name):
             reply = await model.without_listener().ask(request)
         await model.pin()

@@ -28,6 +28,8 @@ from shared.db import CONNECTION_LOST
 from shared.models import ToolCall
 
 META = "meta"
+EXECUTE = "executeTools"
+META_TOOLS = ("getAvailableDomains", "getDomainTools", EXECUTE, "executeTool")
 UNKNOWN = "unknown"  # the domain of tools that there are not
 MAX_BATCH_CALLS = 20
 NAMES_HINT = (

@@ -22,6 +22,7 @@ from maas.agents.own_calls import execute_own_call
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_loop import CheckedReply, answer_with_slots
 from maas.agents.slot_step import press
+from maas.agents.sourced_answer import with_sources
 from maas.agents.tasks import TaskWork
 from maas.agents.tool_loop import ResponderModel, ToolReply
 from maas.conversations.actions import find_pressed_button
@@ -275,7 +276,8 @@ async def _answer(context: AnswerContext) -> Reply:
     session = {"routing": context.definition.routing, "mode": context.mode, "domains": context.tools.domains()}
     async with debug_log().span(3, "session", session):
         context = await (await context.with_provider_context()).with_history()
-        reply = await _route(await context.with_pending_decision())
+        context = await context.with_pending_decision()
+        reply = await with_sources(context, await _route(context), _route)
         if isinstance(reply, CheckedReply):
             return reply
         text = await without_forbidden_words(context.definition, context.model, context.request, reply.text)

@@ -101,10 +101,11 @@ async def run_tool_loop(
     is_over: Callable[[], bool],
     first: Tool | None = None,
     say_preamble: Callable[[Reply, int], Awaitable[None]] | None = None,
+    chosen: tuple[ToolCall, ...] = (),
 ) -> LoopResult:
     """Ask at most `max_rounds` times, or until `is_over` after a round of calls. Replies are pinned before their calls.
 
-    `first` is a tool of the first round alone.
+    `first` is a tool of the first round alone; `chosen` are calls that are made in place of asking in that round.
 
     A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
     """
@@ -115,7 +116,8 @@ async def run_tool_loop(
         offered, making = request, executor
         if first is not None and number == 1:
             offered, making = replace(request, tools=(*request.tools, first.spec)), executor.with_tool(first)
-        reply = await model.ask(offered)
+        is_chosen = bool(chosen) and number == 1
+        reply = Reply("", finish="tool_calls", calls=chosen) if is_chosen else await model.ask(offered)
         if not reply.calls or request.tool_choice == "none":
             break
         await model.pin()

@@ -64,6 +64,7 @@ def define_ads(settings: Settings) -> Definition:
         limits=Limits(rounds=own.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
         model=model,
         language="ru",
+        sourced_figures=True,
         history=EXCHANGES,
         opening="/start",
         needs=_needs(model, settings),
@@ -85,6 +86,7 @@ def define_ads_v1(settings: Settings) -> Definition:
         limits=Limits(rounds=own.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
         model=model,
         language="ru",
+        sourced_figures=True,
         needs=_needs(model, settings),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, model_validator
@@ -42,6 +42,8 @@ _CALENDAR = {"week", "month", "quarter", "year"}
 
 class PeriodArguments(BaseModel):
     """Either a named period, or dates; neither: the default of the tool."""
+
+    choices: ClassVar = (("period",), ("date_from", "date_to"))
 
     period: PeriodName | None = Field(
         default=None,

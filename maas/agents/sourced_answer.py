@@ -1,0 +1,102 @@
+"""Answers of an assistant of figures: one that was made up, or made without a look, is asked for once more.
+
+What stands in neither results nor anything else that the model was given is invented. If no tool was called at all and
+the second answer is no better, no figure is said; after calls, where a model may have reckoned, the answer is marked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+
+import structlog
+
+from maas.agents.answer_context import AnswerContext
+from maas.agents.chosen_call import choose_call
+from maas.agents.meta_tools import META_TOOLS
+from maas.agents.slot_loop import CheckedReply
+from maas.agents.tool_loop import ToolReply, tell
+from maas.conversations.language import Spoken, dialogue_language
+from shared.models import Message, Reply
+from shared.text import clean, is_blank
+
+DEGRADED = "figures"
+MAX_NAMED = 8  # figures in what the model is told
+ASK_AGAIN: dict[Spoken, str] = {
+    "ru": "Этих цифр нет в данных: {figures}. Вызови инструмент, который даёт ответ, и бери цифры только из его "
+    "результата. Если такого нет, скажи об этом и цифр не называй.",
+    "en": "These figures are not in the data: {figures}. Call the tool that gives the answer and take figures from its "
+    "result alone. If there is none, say so and name no figures.",
+}
+NOT_SAID: dict[Spoken, str] = {
+    "ru": "Данных для ответа я не получил, а придумывать цифры не буду. Спросите ещё раз, назвав период и объект.",
+    "en": "I was given no data for an answer and will not make figures up. Ask again and name the period and the "
+    "object.",
+}
+_ASKS_FOR_DATA = re.compile(
+    r"\b(?:сколько|почём|почем|как(?:ой|ая|ое|ие|ую|их|ого|ов|ова|ово|овы)|покажи|сравни|топ|"
+    r"how (?:many|much)|which|what (?:is|are|was|were)|show|compare|top)\b",
+    re.IGNORECASE,
+)
+Route = Callable[[AnswerContext], Awaitable[Reply]]
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Flaws:
+    """Why an answer is not sent: figures from nowhere, a call written as text, a question of data without a look."""
+
+    figures: tuple[str, ...]
+    is_call: bool
+    is_unseen: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.figures) or self.is_call or self.is_unseen
+
+
+async def with_sources(context: AnswerContext, reply: Reply, route: Route) -> Reply:
+    """Return the reply if its figures have a source, or else the one that the model gives when it is asked again.
+
+    Nothing is asked twice where a tool was to change something. Raises MaasError, LostRun.
+    """
+    if not context.definition.sourced_figures or not (flaws := _flaws(context, reply)):
+        return reply
+    language = await dialogue_language(context.db, context.run.id, context.definition.language, context.run.user_query)
+    log.warning("answer_without_source", assistant=context.definition.name, figures=len(flaws.figures))
+    if not context.figures.has_acted:
+        await context.model.pin()
+        reply = await _answer_again(context, reply, flaws, language, route)
+        flaws = _flaws(context, reply)
+    if flaws.is_call or (flaws.figures and not context.figures.has_called):
+        return tell(context.model, reply, NOT_SAID[language])
+    if flaws.figures:
+        context.run.log.degraded = DEGRADED
+    return reply
+
+
+async def _answer_again(context: AnswerContext, reply: Reply, flaws: Flaws, language: Spoken, route: Route) -> Reply:
+    """The answer after a look: a call that is chosen for the question, where the model has made none."""
+    if not context.figures.has_called:
+        call = await choose_call(context, language)
+        return reply if call is None else await route(replace(context, chosen=(call,)))
+    named = ", ".join(flaws.figures[:MAX_NAMED])
+    said = () if is_blank(clean(reply.text)) else (Message("assistant", reply.text),)
+    again = (*context.request.messages, *said, Message("user", ASK_AGAIN[language].format(figures=named)))
+    return await route(replace(context, request=replace(context.request, messages=again)))
+
+
+def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
+    if isinstance(reply, ToolReply | CheckedReply):
+        return Flaws((), is_call=False, is_unseen=False)
+    names = (*META_TOOLS, *(one.name for one in context.tools))
+    return Flaws(
+        figures=tuple(context.figures.invented(reply.text, _given(context))),
+        is_call=any(name in reply.text for name in names),
+        is_unseen=not context.figures.has_called and _ASKS_FOR_DATA.search(context.run.user_query) is not None,
+    )
+
+
+def _given(context: AnswerContext) -> Iterator[str]:
+    yield context.request.system
+    yield from (message.text for message in context.request.messages)
