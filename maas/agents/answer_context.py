@@ -204,8 +204,8 @@ class AnswerContext:
     ) -> tuple[ResponderModel, Request]:
         """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role').
 
-        Without memory it is not told the rules of memory either: a small model that words results takes "say that it is
-        not in memory" for the answer.
+        Without memory it gets no rules of memory either: a small model that words results takes "say that it is not in
+        memory" for the answer.
         """
         version = self.run.assistants_version
         language = await prompt_language(self.model.deps, self.run.assistant, version)

@@ -34,28 +34,34 @@ class Figure:
 
 @dataclass(slots=True)
 class GivenFigures:
-    """The figures that the tools of one answer gave. `has_acted`: one of them was to change something."""
+    """The figures that the tools of one answer gave.
+
+    `has_called`: a tool was called, if in vain; `has_data`: one has given something; `has_acted`: one of them was to
+    change something.
+    """
 
     has_called: bool = False
+    has_data: bool = False
     has_acted: bool = False
     _texts: list[str] = field(default_factory=list)
 
     def note(self, result: ToolResult) -> None:
         """Add those of a result, but not of a tool that passes calls on: it gives words of models as well."""
-        if result.tool is None or result.tool.is_meta:
+        if result.tool is not None and result.tool.is_meta:
             return
         self.has_called = True
-        self.has_acted |= result.tool.effect != "read"
+        self.has_data |= result.is_success
+        self.has_acted |= result.tool is not None and result.tool.effect != "read"
         arguments = result.arguments.values if result.arguments else {}
         self._texts.append(json.dumps([result.untimed(), arguments], ensure_ascii=False, default=str))
 
     def invented(self, answer: str, given: Iterable[str]) -> list[str]:
         """The figures of an answer that stand neither in results nor in the texts `given`, as they are written.
 
-        A figure may be rounded, a share be a percentage. Small integers count only where no tool was called.
+        A figure may be rounded, a share be a percentage. Small integers count only where no tool gave data.
         """
         known, tails = _known((*given, *self._texts))
-        least = SMALL + 1 if self.has_called else 1
+        least = SMALL + 1 if self.has_data else 1
         return [
             one.text
             for one in _figures(answer)

@@ -1,7 +1,7 @@
 """Answers of an assistant of figures: one that was made up, or made without a look, is asked for once more.
 
-What stands in neither results nor anything else that the model was given is invented. If no tool was called at all and
-the second answer is no better, no figure is said; after calls, where a model may have reckoned, the answer is marked.
+What stands in neither results nor anything else that the model was given is invented. If no tool gave any data and
+the second answer is no better, no figure is said; after data, with which a model may have reckoned, it is marked.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ async def with_sources(context: AnswerContext, reply: Reply, route: Route) -> Re
         await context.model.pin()
         reply = await _answer_again(context, reply, flaws, language, route)
         flaws = _flaws(context, reply)
-    if flaws.is_call or (flaws.figures and not context.figures.has_called):
+    if flaws.is_call or (flaws.figures and not context.figures.has_data):
         return tell(context.model, reply, NOT_SAID[language])
     if flaws.figures:
         context.run.log.degraded = DEGRADED
@@ -90,10 +90,11 @@ def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
     if isinstance(reply, ToolReply | CheckedReply):
         return Flaws((), is_call=False, is_unseen=False)
     names = (*META_TOOLS, *(one.name for one in context.tools))
+    is_blind = not context.figures.has_called
     return Flaws(
         figures=tuple(context.figures.invented(reply.text, _given(context))),
-        is_call=any(name in reply.text for name in names),
-        is_unseen=not context.figures.has_called and _ASKS_FOR_DATA.search(context.run.user_query) is not None,
+        is_call=is_blind and any(name in reply.text for name in names),
+        is_unseen=is_blind and _ASKS_FOR_DATA.search(context.run.user_query) is not None,
     )
 
 

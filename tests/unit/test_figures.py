@@ -48,4 +48,4 @@ def test_figures_without_a_source(answer: str, invented: list[str]) -> None:
 
 
 def test_a_count_of_what_tools_gave() -> None:
-    assert GivenFigures(has_called=True).invented("Это 3 кампании, 13 групп.", [DATA]) == ["13"]
+    assert GivenFigures(has_data=True).invented("Это 3 кампании, 13 групп.", [DATA]) == ["13"]
