@@ -13,6 +13,10 @@ export default defineConfig({
     license: { fileName: "licenses.md" },
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700, // kB, before compression
+    rolldownOptions: {
+      // What is not used of the editor is left out: its modules do nothing but define.
+      treeshake: { moduleSideEffects: [{ test: /@(codemirror|lezer)/, sideEffects: false }] },
+    },
   },
   server: {
     proxy: Object.fromEntries(["/v1", "/auth", "/ui/config.json"].map((path) => [path, server])),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import pytest
 from playwright.sync_api import expect
 
 from maas.users import LOCAL_USER
-from tests.browser.conftest import Visitor, shot
+from tests.browser.conftest import Visitor, shot, violations
 from tests.stack import Stack
 
 FIGURES = """select count(*)::int as requests, count(*) filter (where status = 'FAILED')::int as failed,
@@ -91,6 +92,31 @@ def test_a_prompt_is_saved_compared_and_restored(stack: Stack, visit: Visitor, w
     expect(page.get_by_text(f"Version {before['version'] + 2}")).to_be_visible()
     (after,) = stack.rows("select prompt_template from system_prompts where role_name = 'Mentor'")
     assert after["prompt_template"] == before["prompt_template"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
+def test_a_prompt_is_written_by_keys_alone(visit: Visitor, width: int, scheme: str) -> None:
+    page = visit("admin/prompts/FinalResponder", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    editor = page.get_by_role("textbox", name="FinalResponder")
+    expect(editor).to_be_visible()
+    editor.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Mind this")
+    page.keyboard.press("Enter")
+    page.keyboard.type("and not {nobody}!")
+    page.keyboard.press("Backspace")
+    assert editor.inner_text().split("\n") == ["Mind this", "and not {nobody}"]
+    expect(editor.locator(".cm-unknown")).to_have_text("{nobody}")
+    expect(page.get_by_text("Unknown variables: nobody")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.get_by_text("Not saved")).to_be_visible()
+    assert not violations(page)
+    shot(page, f"prompt-{width}-{scheme}")
+    for _ in range(20):
+        page.keyboard.press("Control+z")
+    expect(page.get_by_text("Not saved")).to_have_count(0)  # it is what it was, character by character
+    page.keyboard.press("Tab")
+    expect(editor).not_to_be_focused()
 
 
 def test_a_prompt_is_tried_before_it_is_saved(stack: Stack, visit: Visitor, word: str) -> None:

@@ -12,6 +12,7 @@ from maas.http.web_interface import FOLDER
 from tests.stack import Stack
 
 FIRST_LOAD_BYTES = 200_000
+EDITOR_BYTES = 72_000
 SCRIPTS = re.compile(r'(?:src|href)="/ui/(assets/[^"]+)"')
 
 
@@ -75,8 +76,15 @@ def test_the_first_load_is_small(stack: Stack) -> None:
         assert content == (FOLDER / (name or "index.html")).read_bytes()
         sizes[name] = len(raw)
     assert sum(sizes.values()) < FIRST_LOAD_BYTES, sizes
-    later = {path.name for path in FOLDER.glob("assets/highlight-*.js")}
-    assert later and not later & {Path(name).name for name in names()}, "code is highlighted by a chunk of its own"
+    for part in ("highlight", "editor"):
+        later = {path.name for path in FOLDER.glob(f"assets/{part}-*.js")}
+        assert later and not later & {Path(name).name for name in names()}, f"{part} is a chunk of its own"
+
+
+def test_the_editor_of_prompts_is_small(stack: Stack) -> None:
+    (path,) = FOLDER.glob("assets/editor-*.js")
+    reply = stack.client.get(f"/ui/assets/{path.name}", headers={"accept-encoding": "gzip"})
+    assert int(reply.headers["content-length"]) < EDITOR_BYTES
 
 
 def test_a_client_without_gzip_gets_the_files_as_they_are(stack: Stack) -> None:

@@ -1,7 +1,8 @@
 // The editor of prompts: what differs, what somebody else has saved, an earlier text, a try.
 
+import { EditorView } from "@codemirror/view";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Route, Router } from "wouter";
 import { memoryLocation } from "wouter/memory-location";
@@ -52,7 +53,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const editor = () => screen.findByRole<HTMLTextAreaElement>("textbox", { name: "Mentor" });
+const editor = async () => EditorView.findFromDOM(await screen.findByRole("textbox", { name: "Mentor" }))!;
+
+/** Everything that stands in the editor is replaced, as by one who selects it and types. */
+function write({ state, dispatch }: EditorView, insert: string) {
+  act(() => dispatch({ changes: { from: 0, to: state.doc.length, insert }, userEvent: "input.type" }));
+}
 
 test("an earlier version is compared with what is written, and used", async () => {
   const text = await editor();
@@ -60,21 +66,21 @@ test("an earlier version is compared with what is written, and used", async () =
   fireEvent.change(screen.getByLabelText("Compare with"), { target: { value: "1" } });
   const difference = () => screen.getByRole("region", { name: "Difference" });
   expect(difference().querySelector("ins")!.textContent).toBe("+ Be brief.");
-  fireEvent.change(text, { target: { value: "Be kind.\nBe {query}." } });
+  write(text, "Be kind.\nBe {query}.");
   expect(difference().querySelector("ins")!.textContent).toBe("+ Be {query}.");
   fireEvent.click(screen.getByRole("button", { name: "Use this text" }));
-  expect(text.value).toBe("Be kind.");
+  expect(text.state.doc.toString()).toBe("Be kind.");
   expect(screen.getByText("No difference.")).toBeTruthy();
 });
 
 test("what somebody else has saved meanwhile is said, and what is written stays", async () => {
   const text = await editor();
-  fireEvent.change(text, { target: { value: "Mine {nobody}" } });
+  write(text, "Mine {nobody}");
   expect(screen.getByText("Unknown variables: nobody")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Save" }));
   await screen.findByText("Somebody else has saved in the meantime.");
   expect(screen.getByText(/eve has saved 3/).lang).toBe("en");
-  expect(text.value).toBe("Mine {nobody}");
+  expect(text.state.doc.toString()).toBe("Mine {nobody}");
   expect(asked.find(({ method }) => method === "PUT")!.body).toEqual({
     text: "Mine {nobody}",
     is_active: true,
@@ -82,8 +88,38 @@ test("what somebody else has saved meanwhile is said, and what is written stays"
   });
 });
 
+test("names in braces are marked, those that the role does not know apart", async () => {
+  const text = await editor();
+  write(text, "{query} and {nobody}, {Not a name}");
+  const marked = (kind: string) => [...text.contentDOM.querySelectorAll(kind)].map((mark) => mark.textContent);
+  await waitFor(() => expect(marked(".cm-known")).toEqual(["{query}"]));
+  expect(marked(".cm-unknown")).toEqual(["{nobody}"]);
+});
+
+test("more than a prompt may hold is not taken, and what was written can be taken back", async () => {
+  const text = await editor();
+  write(text, "a".repeat(100_001));
+  expect(text.state.doc.toString()).toBe("Be kind.\nBe brief.");
+  write(text, "Mine");
+  expect(screen.getByText("Not saved")).toBeTruthy();
+  fireEvent.keyDown(text.contentDOM, { key: "z", ctrlKey: true });
+  expect(text.state.doc.toString()).toBe("Be kind.\nBe brief.");
+  expect(screen.queryByText("Not saved")).toBeNull();
+});
+
+test.each([
+  ["Backspace", false, "Be kind.\nBe brie"],
+  ["Backspace", true, "Be kind.\nBe "],
+  ["Enter", false, "Be kind.\nBe brief.\n\n"],
+])("%s twice at the end (control: %s)", async (key, ctrlKey, expected) => {
+  const text = await editor();
+  fireEvent.keyDown(text.contentDOM, { key: "End", ctrlKey: true });
+  for (const _ of "12") fireEvent.keyDown(text.contentDOM, { key, ctrlKey });
+  expect(text.state.doc.toString()).toBe(expected);
+});
+
 test("a recorded request is answered with what is written, beside what was answered then", async () => {
-  fireEvent.change(await editor(), { target: { value: "Be kinder." } });
+  write(await editor(), "Be kinder.");
   expect(asked.some(({ path }) => path.startsWith("/v1/admin/runs"))).toBe(false);
   const newest = screen.getByText("Choose one of the newest").closest("details")!;
   newest.open = true;

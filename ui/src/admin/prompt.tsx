@@ -1,7 +1,7 @@
 // One prompt: its text, what any earlier version said, and what it would have answered.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useParams } from "wouter";
 
 import { ApiError } from "../api/error";
@@ -23,10 +23,11 @@ import { Difference } from "./difference";
 import { wholeId } from "./filters";
 import { Sheet } from "./sheet";
 import { TrialSets } from "./trial_set";
+import { unknownOf } from "./variables";
 
+const Editor = lazy(() => import("./editor"));
 const MAX_CHARS = 100_000;
 const OFFERED = 20; // requests to try a text on
-const VARIABLE = /\{([a-z_]{1,50})\}/g;
 
 const pathOf = (role: string) => `/v1/admin/prompts/${encodeURIComponent(role)}` as const;
 
@@ -125,14 +126,11 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
       )}
       <Variables text={text} known={prompt.variables} />
       <div className={original === null ? "" : "grid gap-4 lg:grid-cols-2"}>
-        <textarea
-          aria-label={prompt.role}
-          className="h-[60dvh] min-h-64 w-full font-mono text-small"
-          spellCheck={false}
-          maxLength={MAX_CHARS}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
+        <div className="h-[60dvh] min-h-64 min-w-0">
+          <Suspense fallback={<Skeleton lines={1} className="h-64" />}>
+            <Editor label={prompt.role} value={text} known={prompt.variables} maxChars={MAX_CHARS} onChange={setText} />
+          </Suspense>
+        </div>
         {original !== null && <Difference before={original} after={text} />}
       </div>
       <Trial role={prompt.role} text={text} />
@@ -142,8 +140,7 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
 }
 
 function Variables({ text, known }: { text: string; known: string[] }) {
-  const used = new Set([...text.matchAll(VARIABLE)].map((match) => match[1]!));
-  const unknown = [...used].filter((name) => !known.includes(name));
+  const unknown = unknownOf(text, known);
   return (
     <p className="text-small text-quiet">
       {known.length > 0 && (
