@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import Visitor
@@ -54,3 +55,12 @@ def test_a_long_conversation_takes_few_requests(stack: Stack, visit: Visitor, wo
     expect(page.get_by_text(f"The {word} is green.").last).to_be_in_viewport()
     wait_until_quiet(page, asked)
     assert 1 <= len(asked) <= TO_BEGIN, "\n".join(asked)
+
+
+@pytest.mark.parametrize(("locale", "spoken"), [("en-US", "en"), ("ru-RU", "ru")])
+def test_a_page_loads_the_texts_of_its_language_only(visit: Visitor, locale: str, spoken: str) -> None:
+    page = visit("profile", locale=locale)
+    expect(page.locator("main h1, main h2").first).to_be_visible()
+    script = "performance.getEntriesByType('resource').map(one => one.name.split('/').pop().split('-')[0])"
+    loaded = set(page.evaluate(script))
+    assert loaded & {"en", "ru", "en_pages", "ru_pages"} == {spoken, f"{spoken}_pages"}

@@ -65,9 +65,11 @@ def test_places_outside_of_it_are_not_the_page(stack: Stack) -> None:
     assert stack.client.get("/ui", follow_redirects=False).headers["location"].endswith("/ui/")
 
 
-def test_the_first_load_is_small(stack: Stack) -> None:
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_first_load_is_small(stack: Stack, language: str) -> None:
+    (texts,) = FOLDER.glob(f"assets/{language}-*.js")
     sizes = {}
-    for name in ("", *names()):
+    for name in ("", *names(), f"assets/{texts.name}"):
         request = stack.client.build_request("GET", f"/ui/{name}", headers={"accept-encoding": "gzip"})
         reply = stack.client.send(request, stream=True)
         raw = b"".join(reply.iter_raw())

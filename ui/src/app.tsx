@@ -18,14 +18,14 @@ import { WaitingBadge } from "./parts/waiting_badge";
 import { useIsOnline, waitForServer } from "./session/connection";
 import { keep, kept } from "./session/kept";
 import { session, useSession, useUser } from "./session/session";
-import { say, useLanguage } from "./texts";
+import { say, useLanguage, withTexts } from "./texts";
 
 const SharedPage = lazy(() => import("./pages/shared"));
 const SignInPage = lazy(() => import("./pages/sign_in").then((page) => ({ default: page.SignInPage })));
-const AdminPage = lazy(() => import("./admin/admin"));
-const AdsPage = lazy(() => import("./pages/ads"));
+const AdminPage = lazy(() => withTexts(import("./admin/admin")));
+const AdsPage = lazy(() => withTexts(import("./pages/ads")));
 const ConnectPage = lazy(() => import("./pages/connect").then((page) => ({ default: page.ConnectPage })));
-const rest = () => import("./pages/rest");
+const rest = () => withTexts(import("./pages/rest"));
 const ActionsPage = lazy(() => rest().then((pages) => ({ default: pages.ActionsPage })));
 const HistoryPage = lazy(() => rest().then((pages) => ({ default: pages.HistoryPage })));
 const ImportedPage = lazy(() => rest().then((pages) => ({ default: pages.ImportedPage })));

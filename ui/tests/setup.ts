@@ -4,6 +4,8 @@
 import { configure } from "@testing-library/react";
 import { vi } from "vitest";
 
+import { chooseLanguage, withTexts } from "../src/texts";
+
 configure({ asyncUtilTimeout: 10_000 });
 vi.mock("uplot", () => ({
   default: class {
@@ -11,3 +13,8 @@ vi.mock("uplot", () => ({
     destroy = () => undefined;
   },
 }));
+
+// A test says at once which language it speaks: the sentences are there.
+await withTexts(chooseLanguage("ru"));
+await withTexts(chooseLanguage("en"));
+await chooseLanguage(null);

@@ -1,7 +1,7 @@
 // Every text is used, and each language says all of them.
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
 import {
@@ -16,11 +16,13 @@ import {
 } from "../src/texts";
 import { en as enFirst } from "../src/texts/en";
 import { enAds } from "../src/texts/en_ads";
+import { enPages } from "../src/texts/en_pages";
 import { ru as ruFirst } from "../src/texts/ru";
 import { ruAds } from "../src/texts/ru_ads";
+import { ruPages } from "../src/texts/ru_pages";
 
-const en = { ...enFirst, ...enAds };
-const ru = { ...ruFirst, ...ruAds };
+const en = { ...enFirst, ...enPages, ...enAds };
+const ru = { ...ruFirst, ...ruPages, ...ruAds };
 const KEYS = Object.keys(en) as (keyof typeof en)[];
 const SOURCES = readdirSync("src", { recursive: true, encoding: "utf8" })
   .filter((path) => /\.tsx?$/.test(path) && !path.startsWith("texts"))
@@ -125,6 +127,31 @@ test("no text is unused", () => {
   const used = new Set([...built, ...written]);
   expect(built.filter((key) => !(key in en))).toEqual([]);
   expect(KEYS.filter((key) => !used.has(key))).toEqual([]);
+});
+
+/** The sources that are there before anything of `withTexts` is: what main.tsx imports, and what that imports. */
+function sourcesOfFirst(path = join("src", "main.tsx"), seen = new Map<string, string>()): Map<string, string> {
+  if (seen.has(path) || path.startsWith(join("src", "texts"))) return seen;
+  const source = readFileSync(path, "utf8");
+  seen.set(path, source);
+  for (const [, fixed, later] of source.matchAll(
+    /^import (?!type )[^"]*"(\.[^"]+)"|(?<!withTexts\()import\("(\.[^"]+)"\)/gm,
+  )) {
+    const imported = join(dirname(path), fixed ?? later!);
+    const found = [`${imported}.ts`, `${imported}.tsx`].find(existsSync);
+    if (found) sourcesOfFirst(found, seen);
+  }
+  return seen;
+}
+
+test("what is loaded first has the sentences that it says, and no others", () => {
+  const sources = [...sourcesOfFirst().values()].join("\n");
+  const prefixes = Array.from(sources.matchAll(/(?:say|sayOr)\(`([\w.]+)\$\{/g), ([, prefix]) => prefix!);
+  const isSaid = (key: string) =>
+    sources.includes(`"${key}"`) || prefixes.some((prefix) => key.startsWith(prefix) && BUILT[prefix]);
+  expect(sources).toContain("export function App");
+  expect(Object.keys(enPages).filter(isSaid)).toEqual([]);
+  expect(Object.keys(enFirst).filter((key) => !isSaid(key))).toEqual([]);
 });
 
 test("both languages have the same texts, with the same values in them", () => {

@@ -24,10 +24,10 @@ import { Empty, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
-import { say } from "../texts";
+import { say, withTexts } from "../texts";
 
-const Trace = lazy(() => import("../chat/trace").then((module) => ({ default: module.Trace })));
-const Logs = lazy(() => import("../chat/logs").then((module) => ({ default: module.Logs })));
+const Trace = lazy(() => withTexts(import("../chat/trace")).then((module) => ({ default: module.Trace })));
+const Logs = lazy(() => withTexts(import("../chat/logs")).then((module) => ({ default: module.Logs })));
 const MODES: Mode[] = ["auto", "plan", "ask"];
 const FIRST_ASSISTANT = "mentor";
 

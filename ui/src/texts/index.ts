@@ -2,11 +2,25 @@
 
 import { useSyncExternalStore } from "react";
 
-import { en, type Key } from "./en";
+import type { en } from "./en";
+import type { enPages } from "./en_pages";
 
 export type Language = "ru" | "en";
+type Key = keyof typeof en | keyof typeof enPages;
+type Part = "first" | "pages"; // what the first view says, and what the pages do that come later
 type Values = Record<string, string | number>;
-const TEXTS: Partial<Record<Language, Record<Key, string>>> = { en };
+const LOADERS: Record<Language, Record<Part, () => Promise<Partial<Record<Key, string>>>>> = {
+  en: {
+    first: () => import("./en").then((module) => module.en),
+    pages: () => import("./en_pages").then((module) => module.enPages),
+  },
+  ru: {
+    first: () => import("./ru").then((module) => module.ru),
+    pages: () => import("./ru_pages").then((module) => module.ruPages),
+  },
+};
+const TEXTS: Record<Language, Partial<Record<Key, string>>> = { en: {}, ru: {} };
+const wanted = new Set<Part>(["first"]);
 const STORED = "maas.language";
 const listeners = new Set<() => void>();
 
@@ -22,7 +36,7 @@ export function language(): Language {
 export async function chooseLanguage(next: Language | null) {
   if (next) localStorage.setItem(STORED, next);
   else localStorage.removeItem(STORED);
-  await loadTexts();
+  await loadTexts().catch(() => undefined); // those that are there stand in
   chosen = stored(); // another one may have been chosen meanwhile
   apply();
   for (const listener of listeners) listener();
@@ -30,11 +44,24 @@ export async function chooseLanguage(next: Language | null) {
 
 /** Load the sentences of the language that is to be shown. English stands in for those that cannot be loaded. */
 export async function loadTexts() {
-  if ((stored() ?? browsers()) === "ru")
-    TEXTS.ru ??= await import("./ru").then(
-      ({ ru }) => ru,
-      () => undefined,
-    );
+  const next = stored() ?? browsers();
+  await Promise.all(Array.from(wanted, (part) => loadPart(next, part)));
+}
+
+/** A module of pages that come later, once the sentences are there that only such pages say. */
+export async function withTexts<Module>(module: Promise<Module>): Promise<Module> {
+  wanted.add("pages");
+  const [loaded] = await Promise.all([module, loadTexts()]);
+  return loaded;
+}
+
+async function loadPart(next: Language, part: Part) {
+  try {
+    Object.assign(TEXTS[next], await LOADERS[next][part]());
+  } catch (error) {
+    if (next === "en") throw error;
+    await loadPart("en", part);
+  }
 }
 
 function stored(): Language | null {
@@ -54,7 +81,7 @@ export function useLanguage(): Language {
 
 /** The sentence of a key; `n` chooses among its plural forms. */
 export function say(key: Key, values: Values = {}): string {
-  return fill((TEXTS[language()] ?? en)[key], values);
+  return fill(TEXTS[language()][key] ?? TEXTS.en[key] ?? TEXTS.ru[key] ?? key, values);
 }
 
 /** Says sentences that come with a part of the page, as `say` and `sayOr` do. */
@@ -75,7 +102,7 @@ function fill(sentence: string, values: Values): string {
 
 /** Whether a text is one of the keys; for names that the server gives. */
 export function isKey(text: string): text is Key {
-  return text in en;
+  return text in TEXTS.en || text in TEXTS.ru;
 }
 
 export function sayOr(key: string, otherwise: string): string {
