@@ -51,6 +51,16 @@ function itemsOf(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[] 
 const namesOf = ({ result }: ReturnType<typeof itemsOf>) =>
   result.current.map((item) => `${item.kind} ${item.kind === "message" ? item.message.id : item.key}`);
 
+test("the order of 20,000 messages is found within a moment", () => {
+  const messages = Array.from({ length: 10_000 }, (_, n) => [
+    message(`answer ${n}`, "assistant", `run ${n}`),
+    message(`question ${n}`, "user", `run ${n}`),
+  ]).flat();
+  const began = process.cpuUsage(); // whatever else this machine does
+  expect(itemsOf(messages, []).result.current).toHaveLength(20_000);
+  expect(process.cpuUsage(began).user / 1000).toBeLessThan(1500);
+});
+
 test("an answer stands behind its question, also of two that were sent quickly", () => {
   const shown = itemsOf(
     [

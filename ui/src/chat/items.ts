@@ -84,14 +84,15 @@ export function findTarget(items: Item[], target: Target | null): number {
 /** Each answer behind its question, whichever was stored first: questions that are sent quickly come before both answers. */
 function inTurns(messages: Message[]): Message[] {
   const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
-  const isAnswer = (one: Message) => one.role === "assistant" && one.run_id !== null && asked.has(one.run_id);
-  return messages
-    .filter((one) => !isAnswer(one))
-    .flatMap((one) =>
-      one.role === "user" && one.run_id !== null
-        ? [one, ...messages.filter((other) => isAnswer(other) && other.run_id === one.run_id)]
-        : [one],
-    );
+  const answers = new Map<string, Message[]>();
+  for (const one of messages)
+    if (one.role === "assistant" && one.run_id !== null && asked.has(one.run_id))
+      answers.set(one.run_id, [...(answers.get(one.run_id) ?? []), one]);
+  return messages.flatMap((one) => {
+    const own = answers.get(one.run_id ?? "");
+    if (!own) return [one];
+    return one.role === "user" ? [one, ...own] : [];
+  });
 }
 
 /** The questions that can be asked again, newest first: everything is answered, and nothing was done since. */

@@ -2,7 +2,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { Action, Run } from "../api/types";
 import { Logo } from "../parts/logo";
@@ -109,6 +109,14 @@ export function Messages({
   });
   useEffect(() => showOwn(), [lastKey]);
 
+  const showVersion = useCallback(
+    (newest: string, shown: string | null) => {
+      follows.current = false; // the question stays where it is
+      onVersion(newest, shown);
+    },
+    [onVersion],
+  );
+
   if (isLoading)
     return (
       <div className="mx-auto w-full max-w-[72ch] flex-1 p-4">
@@ -158,10 +166,7 @@ export function Messages({
                 askable={askable}
                 onAgain={onAgain}
                 versions={versions}
-                onVersion={(newest, shown) => {
-                  follows.current = false; // the question stays where it is
-                  onVersion(newest, shown);
-                }}
+                onVersion={showVersion}
               />
             </div>
           ))}
@@ -185,7 +190,8 @@ export function Messages({
   );
 }
 
-function Row({
+/** One item. While one scrolls, only those that come into view are rendered. */
+const Row = memo(function Row({
   item,
   assistant,
   actionsOf,
@@ -267,7 +273,7 @@ function Row({
       onAgain={runId && askable[0] === runId ? (run) => onAgain(sameQuestion(run)) : undefined}
     />
   );
-}
+});
 
 function sameQuestion(run: Run): AskedAgain {
   return { text: run.query, attachmentIds: run.attachment_ids, replaces: run.request_id };

@@ -1,7 +1,7 @@
 // What stands in a conversation: messages that are stored, and runs that are still being answered.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useEffectEvent } from "react";
+import { useCallback, useEffect, useEffectEvent } from "react";
 import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
@@ -227,14 +227,12 @@ function Footer({
 }
 
 function Answer({ text, runId, onShow }: { text: string; runId: string | null; onShow: ShowPanel }) {
-  if (!runId) return <Markdown text={text} />;
-  return (
-    <Markdown
-      text={text}
-      onMark={(number) => onShow(runId, "evidence", number)}
-      wordsOf={(number) => <CitedWords runId={runId} number={number} />}
-    />
+  const showMark = useCallback((number: number) => runId && onShow(runId, "evidence", number), [runId, onShow]);
+  const wordsOf = useCallback(
+    (number: number) => (runId ? <CitedWords runId={runId} number={number} /> : null),
+    [runId],
   );
+  return runId ? <Markdown text={text} onMark={showMark} wordsOf={wordsOf} /> : <Markdown text={text} />;
 }
 
 function Tools({ tools }: { tools: ToolCall[] }) {
