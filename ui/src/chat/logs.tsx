@@ -1,41 +1,41 @@
 // Logs (N): what the layers of a run did, in time and by layer.
 
-import { useState } from "react";
+import { useId, useState } from "react";
 
 import type { Layer } from "../api/run";
+import { Tabs, tabId } from "../parts/tabs";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
 
+const VIEWS = ["timeline", "byLayer"] as const;
+
 export function Logs({ layers }: { layers: Layer[] }) {
-  const [view, setView] = useState<"timeline" | "byLayer">("timeline");
+  const [view, setView] = useState<(typeof VIEWS)[number]>("timeline");
+  const panel = useId();
   if (!layers.length) return <p className="text-quiet">{say("logs.none")}</p>;
   const numbers = [...new Set(layers.map((one) => one.layer))].sort((a, b) => a - b);
   return (
     <div className="flex flex-col gap-3">
-      <div role="tablist" className="flex gap-2">
-        {(["timeline", "byLayer"] as const).map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            aria-selected={view === name}
-            className={`button small ${view === name ? "primary" : ""}`}
-            onClick={() => setView(name)}
-          >
-            {say(`logs.${name}`)}
-          </button>
-        ))}
+      <Tabs
+        label={say("chat.logs")}
+        panel={panel}
+        names={VIEWS}
+        chosen={view}
+        titleOf={(name) => say(`logs.${name}`)}
+        onChoose={setView}
+      />
+      <div id={panel} role="tabpanel" aria-labelledby={tabId(panel, view)} className="flex flex-col gap-3">
+        {view === "timeline" ? (
+          <Entries layers={layers} />
+        ) : (
+          numbers.map((number) => (
+            <section key={number}>
+              <h3 className="text-small font-semibold text-quiet">{say("logs.layer", { n: number })}</h3>
+              <Entries layers={layers.filter((one) => one.layer === number)} />
+            </section>
+          ))
+        )}
       </div>
-      {view === "timeline" ? (
-        <Entries layers={layers} />
-      ) : (
-        numbers.map((number) => (
-          <section key={number}>
-            <h3 className="text-small font-semibold text-quiet">{say("logs.layer", { n: number })}</h3>
-            <Entries layers={layers.filter((one) => one.layer === number)} />
-          </section>
-        ))
-      )}
     </div>
   );
 }

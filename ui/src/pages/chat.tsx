@@ -21,6 +21,7 @@ import { Boundary } from "../parts/boundary";
 import { useFocusReturn } from "../parts/focus_return";
 import { Header } from "../parts/header";
 import { Empty, ErrorNotice, errorText, Skeleton } from "../parts/notice";
+import { Tabs, tabId } from "../parts/tabs";
 import { useTitle } from "../parts/title";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
@@ -229,34 +230,15 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
       className="fixed inset-0 z-20 flex flex-col border-l border-line bg-page lg:static lg:w-[28rem] lg:shrink-0"
     >
       <div className="flex items-center gap-1 border-b border-line p-2">
-        <div
-          role="tablist"
-          aria-label={say("chat.panels")}
-          className="scrolls flex min-w-0 flex-1 gap-1"
-          onKeyDown={(event) => {
-            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-            if (!step) return;
-            event.preventDefault();
-            const next = panels[(panels.indexOf(shown.panel) + step + panels.length) % panels.length]!;
-            onChange({ ...shown, panel: next });
-            document.getElementById(`tab-${next}`)?.focus();
-          }}
-        >
-          {panels.map((panel) => (
-            <button
-              key={panel}
-              type="button"
-              role="tab"
-              id={`tab-${panel}`}
-              aria-selected={panel === shown.panel}
-              aria-controls="panel"
-              className={`button small shrink-0 whitespace-nowrap ${panel === shown.panel ? "primary" : ""}`}
-              onClick={() => onChange({ ...shown, panel })}
-            >
-              {titles[panel]}
-            </button>
-          ))}
-        </div>
+        <Tabs
+          label={say("chat.panels")}
+          panel="panel"
+          names={panels}
+          chosen={shown.panel}
+          titleOf={(panel) => titles[panel]}
+          onChoose={(panel) => onChange({ ...shown, panel })}
+          className="scrolls min-w-0 flex-1"
+        />
         <button
           type="button"
           className="button small"
@@ -269,7 +251,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
       <div
         id="panel"
         role="tabpanel"
-        aria-labelledby={`tab-${shown.panel}`}
+        aria-labelledby={tabId("panel", shown.panel)}
         className="scrolls min-h-0 flex-1 p-4"
         tabIndex={0}
       >

@@ -9,11 +9,14 @@ export interface Command {
   run: () => void;
 }
 
-/** A button with a menu of commands: the arrows walk it, Escape closes it. */
+const REST_MS = 500; // letters that follow each other sooner are one word
+
+/** A button with a menu of commands: the arrows and letters walk it, Escape closes it. */
 export function Menu({ label, commands }: { label: string; commands: Command[] }) {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
+  const typed = useRef({ word: "", at: 0 });
   useEffect(() => {
     if (isOpen) list.current?.querySelector("button")?.focus();
   }, [isOpen]);
@@ -21,12 +24,29 @@ export function Menu({ label, commands }: { label: string; commands: Command[] }
     setOpen(false);
     button.current?.focus();
   };
+  /** The item that begins with what is being typed; the same letter again leads to the next one. */
+  const find = (key: string, items: HTMLButtonElement[], at: number) => {
+    const now = Date.now();
+    const word = (now - typed.current.at < REST_MS ? typed.current.word : "") + key.toLocaleLowerCase();
+    typed.current = { word, at: now };
+    const isRepeated = [...word].every((letter) => letter === word[0]);
+    const from = isRepeated ? at + 1 : Math.max(at, 0);
+    const start = isRepeated ? word[0]! : word;
+    return [...items.slice(from), ...items.slice(0, from)].find((item) =>
+      item.textContent.trim().toLocaleLowerCase().startsWith(start),
+    );
+  };
   const press = (event: React.KeyboardEvent) => {
     const items = [...(list.current?.querySelectorAll("button") ?? [])];
     const at = items.indexOf(document.activeElement as HTMLButtonElement);
     const places: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
-    if (event.key === "Escape") close();
+    const isLetter =
+      event.key.length === 1 && /\S/.test(event.key) && !(event.ctrlKey || event.metaKey || event.altKey);
+    if (!isOpen && event.key !== "ArrowDown") return;
+    if (!isOpen) setOpen(true);
+    else if (event.key === "Escape") close();
     else if (event.key in places) items.at(places[event.key]! % items.length)?.focus();
+    else if (isLetter) find(event.key, items, at)?.focus();
     else return;
     event.preventDefault();
     event.stopPropagation(); // what is around it knows these keys, too
@@ -34,7 +54,7 @@ export function Menu({ label, commands }: { label: string; commands: Command[] }
   return (
     <div
       className="relative shrink-0"
-      onKeyDown={isOpen ? press : undefined}
+      onKeyDown={press}
       onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}
     >
       <button
