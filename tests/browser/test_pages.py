@@ -132,6 +132,18 @@ def test_memory_is_searched_corrected_and_brought_along(
     assert word in download.value.path().read_text()
 
 
+@pytest.mark.parametrize("language", ["en-US", "ru-RU"])
+def test_on_a_phone_the_notice_about_signing_in_takes_two_lines(visit: Visitor, language: str) -> None:
+    page = visit("history", viewport={"width": 360, "height": 740}, locale=language, has_touch=True)
+    notice = page.locator("[data-local]")
+    expect(notice).to_be_visible()
+    line = float(notice.evaluate("notice => parseFloat(getComputedStyle(notice).lineHeight)"))
+    assert notice.locator("span").first.evaluate("text => text.getBoundingClientRect().height") <= 2 * line + 1
+    shot(page, f"notice-{language}")
+    notice.get_by_role("button").click()
+    expect(notice).to_have_count(0)
+
+
 def test_a_profile_is_kept_and_speaks_another_language(stack: Stack, visit: Visitor) -> None:
     page = visit("profile")
     page.get_by_label("Name").fill("Анна")

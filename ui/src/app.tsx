@@ -1,7 +1,7 @@
 // The frame: conversations and pages on the left, the page in the middle.
 
 import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/react-query";
-import { Menu as MenuIcon } from "lucide-react";
+import { Menu as MenuIcon, X } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 
@@ -137,17 +137,20 @@ function Frame() {
       </a>
       <header>
         {config.auth === "none" && !isLocalHidden && (
-          <p className="flex items-center justify-center gap-3 bg-raised px-4 py-1 text-small text-quiet">
-            {say("app.localOnly")}
+          <p className="flex items-center justify-center gap-3 bg-raised px-4 py-1 text-small text-quiet" data-local>
+            <span>{say("app.localOnly")}</span>
             <button
               type="button"
-              className="quiet-button shrink-0"
+              className="quiet-button shrink-0 pointer-coarse:min-h-11 pointer-coarse:min-w-11"
+              aria-label={say("app.gotIt")}
+              title={say("app.gotIt")}
               onClick={() => {
                 keep(userId, LOCAL_HIDDEN, "yes");
                 setLocalHidden(true);
               }}
             >
-              {say("app.gotIt")}
+              <X className="inline sm:hidden" />
+              <span className="max-sm:hidden">{say("app.gotIt")}</span>
             </button>
           </p>
         )}

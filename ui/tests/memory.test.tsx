@@ -90,6 +90,9 @@ test("each day of a year is a cell, darker the more was said on it, and years ar
   const strip = await screen.findByRole("img", {
     name: `${YEAR}: Messages on 2 days; most on January 2: 40`,
   });
+  const months = [...strip.parentElement!.querySelectorAll("span[style]")];
+  expect(months.map((month) => month.textContent).slice(0, 3)).toEqual(["Jan", "Feb", "Mar"]);
+  expect(months).toHaveLength(12);
   const shade = (cell: Element) => (cell as SVGElement).style.fill;
   const [first, second, third] = strip.querySelectorAll("rect");
   expect(first!.textContent).toBe("January 1: 1 message");

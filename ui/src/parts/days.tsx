@@ -4,11 +4,12 @@ import { useState } from "react";
 
 import { get } from "../api/http";
 import { keys } from "../api/keys";
-import { formatDayOfYear, say } from "../texts";
+import { formatDayOfYear, formatMonth, say } from "../texts";
 
 const CELL = 8;
 const GAP = 1.5;
 const WEEKS = 54; // a year touches as many at most
+const WIDTH = WEEKS * CELL - GAP;
 const DAY_MS = 86_400_000;
 const SHADES = [
   "var(--line)",
@@ -29,6 +30,7 @@ export function Days({ userId }: { userId: string }) {
     placeholderData: (before) => before,
   });
   if (!totals.data?.since || !data) return null;
+  const days = daysOf(data.year);
   const counts = new Map(data.results.map((one) => [one.day, one.messages]));
   const [busiest, most] = [...counts].reduce((left, right) => (right[1] > left[1] ? right : left), ["", 0]);
   const text = busiest
@@ -48,14 +50,27 @@ export function Days({ userId }: { userId: string }) {
   );
   return (
     <figure className="max-w-xl">
+      <div aria-hidden="true" className="relative h-5 text-small text-quiet">
+        {days
+          .filter(({ day }) => day.endsWith("-01"))
+          .map(({ day, week }) => (
+            <span
+              key={day}
+              className="absolute whitespace-nowrap max-sm:even:hidden" // a phone has room for each second one
+              style={{ left: `${(100 * week * CELL) / WIDTH}%` }}
+            >
+              {formatMonth(day)}
+            </span>
+          ))}
+      </div>
       <svg
-        viewBox={`0 0 ${WEEKS * CELL - GAP} ${7 * CELL - GAP}`}
+        viewBox={`0 0 ${WIDTH} ${7 * CELL - GAP}`}
         className="block w-full"
         role="img"
         aria-label={`${data.year}: ${text}`}
         data-days={data.year}
       >
-        {daysOf(data.year).map(({ day, week, weekday }) => {
+        {days.map(({ day, week, weekday }) => {
           const n = counts.get(day) ?? 0;
           return (
             <rect

@@ -148,6 +148,11 @@ export function formatDayOfYear(day: string): string {
   return new Date(`${day}T00:00`).toLocaleDateString(language(), { day: "numeric", month: "long" });
 }
 
+/** The month of a day in its short form: "Nov". */
+export function formatMonth(day: string): string {
+  return new Date(`${day}T00:00`).toLocaleDateString(language(), { month: "short" }).replace(/\.$/, "");
+}
+
 /** The label of a period in words: 2026-Week-48 is "November 23 – 29, 2026", 2026-Month-11 "November 2026". */
 export function formatPeriod(period: string): string {
   const [, year = "", unit, number = ""] = /^(\d{4})-(Week|Month)-(\d\d)$/.exec(period) ?? [];
