@@ -28,44 +28,45 @@ create table maas.pipeline_runs (
   metadata jsonb,
   caller text not null default '',
   idempotency_key text,
-  -- what the stages wrote
-  status varchar(50) not null default 'NEW' check (status in (
-    'NEW', 'ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED')),
-  analysis_result jsonb,
-  sources jsonb,
-  searched jsonb,
+  -- how it went
   memory_reasons text[] not null default '{}',
   memory varchar(12) not null generated always as (
     case
       when 'search_failed' = any(memory_reasons) then 'unavailable'
       when memory_reasons = '{}' then 'ok'
       else 'degraded' end) stored,
-  draft_context text,
-  final_context_payload text,
   agent text,
   domain text,
-  final_answer text,
   limited varchar(10) check (limited in ('budget', 'stopped')),
   degraded text[] not null default '{}',
   error_code varchar(50),
   error_message text,
-  archive_status varchar(10) not null default 'PENDING' check (archive_status in (
-    'PENDING', 'ARCHIVING', 'ARCHIVED', 'SKIPPED', 'FAILED')),
   -- the queue
-  queue_state smallint not null default -2 check (queue_state between -4 and 2),
   priority smallint not null default 0 check (priority between -1 and 1),
   queue_key uuid not null,
-  seq bigint not null default 0,
-  owner int,
-  attempt int not null default 0,
   try int not null default 1,
   losses smallint not null default 0,
   deaths int not null default 0,
   not_before timestamptz,
   answer_by timestamptz,
   cancel_requested_at timestamptz,
-  -- times
   created_at timestamptz not null default now(),
+  -- what the stages wrote, one after another
+  analysis_result jsonb,
+  sources jsonb,
+  searched jsonb,
+  draft_context text,
+  final_context_payload text,
+  final_answer text,
+  -- where it is. Every update changes these, and writes all from its first changed column on to the log: they are last
+  seq bigint not null default 0,
+  owner int,
+  attempt int not null default 0,
+  queue_state smallint not null default -2 check (queue_state between -4 and 2),
+  status varchar(50) not null default 'NEW' check (status in (
+    'NEW', 'ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED')),
+  archive_status varchar(10) not null default 'PENDING' check (archive_status in (
+    'PENDING', 'ARCHIVING', 'ARCHIVED', 'SKIPPED', 'FAILED')),
   updated_at timestamptz not null default now(),
   claimed_at timestamptz,
   analyzing_at timestamptz,

@@ -60,6 +60,25 @@ def test_a_run_touches_the_indexes_twice(connection: Connection, engine: Engine)
     assert total - hot <= 40 * 2.1
 
 
+def test_a_move_writes_what_it_changes(connection: Connection, engine: Engine) -> None:
+    """Columns that every update changes stand side by side at the end of the row: the log has them and no others."""
+    for _ in range(5):
+        insert(connection)
+    logged = []
+    for run in engine.claim():
+        for wrote in ('{"a": 1}', "x" * 3000, "y" * 3000):
+            assert engine.advance(run, wrote)
+        (row,) = connection.execute(
+            """explain (analyze, wal, format json) select from maas_advance(
+                 %s, array[%s], array[%s], array['RESPONDING'], array[null], array[null], array[null], '[]')""",
+            (engine.owner, run["id"], run["attempt"]),
+        ).fetchall()
+        plan = row["QUERY PLAN"][0]["Plan"]
+        if not plan["WAL FPI"]:  # a checkpoint is followed by images of pages
+            logged.append(plan["WAL Bytes"])
+    assert min(logged) <= 250
+
+
 def test_the_same_sources_are_not_stored_again(connection: Connection, engine: Engine) -> None:
     """Stages after the Draft Builder may name its sources once more; only another list costs anything."""
     insert(connection)
