@@ -17,9 +17,10 @@ create table maas.lsm_storage (
   superseded_by uuid,
   superseded_at timestamptz,
   created_at timestamptz not null default now(),
-  tsv tsvector generated always as (case when not is_provisional then maas.maas_lexemes(summary) end) stored,
   words_gone boolean not null default false,
   origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
+  tsv tsvector generated always as (
+    case when words_gone or origins <> '[]' then maas.maas_lexemes(summary) end) stored,
   check (time_bucket_start <= time_bucket_end)
 ) with (fillfactor = 85);
 comment on table maas.lsm_storage is
@@ -32,6 +33,9 @@ comment on column maas.lsm_storage.is_provisional is
 comment on column maas.lsm_storage.is_degraded is 'Written by rules, because the Archivist''s model did not answer';
 comment on column maas.lsm_storage.superseded_by is
   'The summary of a higher level that includes it; null with superseded_at set: void';
+comment on column maas.lsm_storage.tsv is
+  'The words of a summary that stands in for messages that are gone, or has origins; '
+  'others are found by their messages';
 comment on column maas.lsm_storage.words_gone is 'Retention has removed some of its logs';
 comment on column maas.lsm_storage.origins is 'Those of its messages, each once; they outlive the messages';
 create index idx_lsm_children on maas.lsm_storage (superseded_by) where superseded_by is not null;

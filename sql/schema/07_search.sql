@@ -12,7 +12,7 @@ begin
   if exists (select from pg_extension where extname = 'btree_gin') then
     create index idx_raw_logs_search on maas.raw_logs using gin (user_id, tsv) with (gin_pending_list_limit = 1024);
     create index idx_lsm_search on maas.lsm_storage using gin (user_id, tsv) with (gin_pending_list_limit = 1024)
-      where not is_provisional;
+      where words_gone;
   end if;
 end $$;
 

@@ -79,6 +79,19 @@ def test_a_move_writes_what_it_changes(connection: Connection, engine: Engine) -
     assert min(logged) <= 250
 
 
+def test_a_summary_has_words_only_in_place_of_its_messages(connection: Connection, engine: Engine) -> None:
+    """Its messages are found by theirs: no index of words is written until they are gone."""
+    insert(connection)
+    (run,) = engine.claim()
+    engine.finish(run, summary="They talked about a greyhound.")
+    words = "select tsv::text as words from lsm_storage"
+    assert connection.execute(words).fetchall() == [{"words": None}]
+    connection.execute("update lsm_storage set words_gone = true")
+    assert connection.execute(words).fetchall() == [{"words": "'greyhound' 'talk'"}]
+    row = connection.execute("select indexdef from pg_indexes where indexname = 'idx_lsm_search'").fetchone()
+    assert row is not None and "words_gone" in row["indexdef"].partition(" WHERE ")[2]
+
+
 def test_the_same_sources_are_not_stored_again(connection: Connection, engine: Engine) -> None:
     """Stages after the Draft Builder may name its sources once more; only another list costs anything."""
     insert(connection)
