@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 from weakref import WeakValueDictionary
 
 import asyncpg
@@ -20,6 +20,7 @@ from shared.db import LOST_IN_A_COMMIT, Database
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
 from shared.group_commit import GroupCommit
+from shared.ids import new_id
 from shared.json import is_storable
 from shared.waiting import wait_at_most
 
@@ -121,7 +122,7 @@ class Submitter:
         `queue_full`, `share_used` and `busy` with `retry_after` in seconds, `idempotency_conflict` for the same key
         with another body, or `unconfirmed`, with a key to repeat the request with, if it had none and may be stored.
         """
-        run_id = _id_in(submission.idempotency_key) or uuid4()
+        run_id = _id_in(submission.idempotency_key) or new_id()
         try:
             inserted = await self._insert_one(run_id, submission)
         except asyncpg.UniqueViolationError as error:

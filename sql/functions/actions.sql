@@ -134,7 +134,7 @@ begin
     return query select 'queue_full', action.status::text, null::uuid;
   else
     args := coalesce(p_args, action.tool_args);
-    action.action_run_id := gen_random_uuid();
+    action.action_run_id := maas.maas_new_id();
     insert into maas.pipeline_runs (
       id, user_id, user_query, assistant, conversation_id, kind, source, metadata, is_remembered)
     select action.action_run_id, r.user_id, maas.maas_format_call(action.tool_name, args), r.assistant,

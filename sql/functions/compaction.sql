@@ -18,7 +18,7 @@ create or replace function maas.maas_compact(p_user uuid, p_level int, p_day dat
 returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_seqscan = off as $$
 declare
-  parent uuid := gen_random_uuid();
+  parent uuid := maas.maas_new_id();
   group_now uuid[];
   logs uuid[];
 begin

@@ -5,7 +5,7 @@ returns table (run_id uuid, added int, known int)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-  run_id := gen_random_uuid();
+  run_id := maas.maas_new_id();
   with turns as (
     select t.*, row_number() over () as n from jsonb_to_recordset(p_turns) as t(
       role text, content text, at timestamptz, speaker text, conversation text, external_id text, client jsonb,

@@ -20,7 +20,7 @@ begin
     select i.*, s.*, coalesce((
       select l.id from maas.lsm_storage l
       where l.run_id = i.run_id and l.user_id is not distinct from i.user_id and l.superseded_at is null),
-      gen_random_uuid()) as record_id
+      maas.maas_new_id()) as record_id
     from jsonb_to_recordset(p_items) as i(
       run_id uuid, archiver uuid, user_id uuid, log_ids uuid[], tags text[], summary text, degraded boolean,
       began timestamptz)

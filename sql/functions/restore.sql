@@ -205,7 +205,7 @@ comment on function maas.maas_settle_documents is
 create or replace function maas.maas_finish_restore(p_user uuid, p_label text)
 returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  new_run uuid := gen_random_uuid();
+  new_run uuid := maas.maas_new_id();
 begin
   if exists (
     select from maas.lsm_storage l cross join unnest(l.raw_log_ids) u(id) where l.user_id = p_user and not l.words_gone

@@ -121,9 +121,9 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_hidden_runs', 'maas_replaced_runs', 'maas_dropped_runs', 'maas_corrections', 'maas_role', 'maas_facts',
       'maas_find_facts', 'maas_profile', 'maas_notes']))
   select r.* from lists cross join lateral (values
-    ('authenticated', array['maas_is_admin', 'maas_session_user', 'maas_add_webhook', 'maas_remove_webhook',
-      'maas_joined_run', 'maas_request_digest']),
-    ('maas_app', array['maas_session_user', 'maas_joined_run', 'maas_request_digest']),
+    ('authenticated', array['maas_is_admin', 'maas_new_id', 'maas_session_user', 'maas_add_webhook',
+      'maas_remove_webhook', 'maas_joined_run', 'maas_request_digest']),
+    ('maas_app', array['maas_new_id', 'maas_session_user', 'maas_joined_run', 'maas_request_digest']),
     ('maas_ops', formats || array[
       'maas_cancel_run', 'maas_retry_run', 'maas_pause', 'maas_resume', 'maas_embedding_backlog', 'maas_load',
       'maas_set_secret', 'maas_delete_secret', 'maas_facts', 'maas_create_webhook', 'maas_change_webhook',
@@ -131,7 +131,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_change_schedule', 'maas_delete_schedule']),
 
     ('maas_server', formats || search || array[
-      'maas_joined_run', 'maas_request_digest',
+      'maas_new_id', 'maas_joined_run', 'maas_request_digest',
       'maas_search_terms', 'maas_index_text', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_roles',
       'maas_set_profile', 'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents',
       'maas_mark_document', 'maas_remove_document', 'maas_create_key', 'maas_create_own_key', 'maas_revoke_key',

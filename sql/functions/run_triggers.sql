@@ -13,7 +13,7 @@ declare
   is_global boolean;  -- one query reads all that it depends on: every request pays for it
 begin
   -- An ORM writes null into every column that it was not given.
-  new.id := coalesce(new.id, gen_random_uuid());
+  new.id := coalesce(new.id, maas.maas_new_id());
   new.assistant := coalesce(new.assistant, 'mentor');
   new.attachment_ids := coalesce(new.attachment_ids, '{}');
   if new.idempotency_key is not null and new.caller = '' and new.source = 'sql' and new.kind = 'ask' then

@@ -361,7 +361,7 @@ comment on function maas.maas_settle_step is
 create or replace function maas.maas_continue_task(p_run uuid) returns void language plpgsql as $$
 declare
   task record;
-  upcoming uuid := gen_random_uuid();
+  upcoming uuid := maas.maas_new_id();
 begin
   select t.is_approved, t.max_calls, t.max_price, t.max_seconds into task
   from maas.tasks t where t.run_id = p_run for update;

@@ -10,7 +10,7 @@
 
 create table maas.pipeline_runs (
   -- the request
-  id uuid primary key default gen_random_uuid(),
+  id uuid primary key default maas.maas_new_id(),
   user_id uuid not null,
   user_query text not null,
   assistant varchar(50) not null default 'mentor',

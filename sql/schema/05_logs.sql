@@ -1,7 +1,7 @@
 -- Messages: everything that users and assistants said, word for word.
 
 create table maas.raw_logs (
-  id uuid primary key default gen_random_uuid(),
+  id uuid primary key default maas.maas_new_id(),
   seq bigint generated always as identity,
   user_id uuid not null,
   run_id uuid not null,

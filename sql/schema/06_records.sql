@@ -1,7 +1,7 @@
 -- Summaries of raw_logs, and what merging them cost.
 
 create table maas.lsm_storage (
-  id uuid primary key default gen_random_uuid(),
+  id uuid primary key default maas.maas_new_id(),
   user_id uuid not null,
   run_id uuid,
   level smallint not null default 0,

@@ -40,7 +40,7 @@ create unique index idx_chat_conversations_chat on maas.chat_conversations (tele
 create index idx_chat_conversations_user_id on maas.chat_conversations (user_id, created_at);
 
 create table maas.chat_messages (
-  id uuid primary key default gen_random_uuid(),
+  id uuid primary key default maas.maas_new_id(),
   conversation_id uuid not null references maas.chat_conversations on delete cascade,
   user_id uuid not null,
   run_id uuid,

@@ -4,7 +4,7 @@
 -- attribute are a line of time on which each statement replaces the one before.
 
 create table maas.facts (
-  id uuid primary key default gen_random_uuid(),
+  id uuid primary key default maas.maas_new_id(),
   seq bigint generated always as identity,
   user_id uuid not null,
   statement text not null check (char_length(statement) between 1 and 1000),

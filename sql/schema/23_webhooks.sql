@@ -55,7 +55,7 @@ create index idx_webhook_secrets_endpoint on maas.webhook_secrets (endpoint_id);
 create index idx_webhook_secrets_user on maas.webhook_secrets (user_id) where user_id is not null;
 
 create table maas.webhook_deliveries (
-  id uuid primary key default gen_random_uuid(),
+  id uuid primary key default maas.maas_new_id(),
   seq bigint not null generated always as identity,
   endpoint_id uuid not null,
   user_id uuid,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
-from uuid import uuid4
+from uuid import RFC_4122, uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from maas.engine.states import NEXT
@@ -77,6 +79,24 @@ def test_a_move_writes_what_it_changes(connection: Connection, engine: Engine) -
         if not plan["WAL FPI"]:  # a checkpoint is followed by images of pages
             logged.append(plan["WAL Bytes"])
     assert min(logged) <= 250
+
+
+def test_new_rows_are_neighbours_by_id(connection: Connection, engine: Engine) -> None:
+    """Ids begin with their time: what is written together stands in few pages of an index, however large it is."""
+    conversation = uuid4()
+    began = time.time() - 1
+    connection.execute(
+        "insert into pipeline_runs (user_id, user_query, conversation_id) values (%s, 'hello', %s)",
+        (uuid4(), conversation),
+    )
+    (run,) = engine.claim()
+    engine.finish(run)
+    for table, count in (("pipeline_runs", 1), ("raw_logs", 2), ("lsm_storage", 1), ("chat_messages", 2)):
+        rows = connection.execute(sql.SQL("select id from {}").format(sql.Identifier(table))).fetchall()
+        assert len(rows) == count
+        for id in (row["id"] for row in rows):
+            assert (id.version, id.variant) == (7, RFC_4122)
+            assert began <= (id.int >> 80) / 1000 <= time.time() + 1
 
 
 def test_a_summary_has_words_only_in_place_of_its_messages(connection: Connection, engine: Engine) -> None:

@@ -82,6 +82,7 @@ def test_functions_are_executed_by_those_named(known: Connection, role: str) -> 
     assert found == set(values(known, named, role))
     assert role not in CLIENTS or found <= {
         "maas_is_admin",
+        "maas_new_id",
         "maas_session_user",
         "maas_add_webhook",
         "maas_remove_webhook",
