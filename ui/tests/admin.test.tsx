@@ -248,6 +248,23 @@ test("spending is by user, with the sum of all", async () => {
   expect(paths().some((path) => path.startsWith("/v1/admin/spending?by=user&from="))).toBe(true);
 });
 
+test("what erased users cost is one line, which leads to nobody", async () => {
+  asked = serve((one) => ({
+    body: one.path.startsWith("/v1/admin/spending")
+      ? { dollars: 99, keys: 1, results: [{ ...SPENT, key: "erased", user_name: null }] }
+      : body(one),
+  }));
+  openDesk("/admin/spending?by=user");
+  const line = (await screen.findByText("Users who were erased")).closest("tr")!;
+  expect(line.querySelector("a")).toBeNull();
+});
+
+test("days of figures are those of the server", async () => {
+  openDesk("/admin/spending?days=30");
+  await screen.findByText("$99");
+  expect(paths()).toContain(`/v1/admin/spending?by=day&from=${firstDay(30)}&limit=100`);
+});
+
 test("spending is by stage, each by its name", async () => {
   asked = serve((one) => ({
     body: one.path.startsWith("/v1/admin/spending")

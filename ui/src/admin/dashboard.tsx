@@ -8,7 +8,7 @@ import { formatMs } from "../parts/measured";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDistance, formatDollars, formatNumber, say, sayOr } from "../texts";
-import { dayToTime, useFilters } from "./filters";
+import { useFilters } from "./filters";
 import { Pauses } from "./pauses";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { Sheet, Table } from "./sheet";
@@ -22,7 +22,7 @@ export function Dashboard() {
   const since = firstDay(range);
   const metrics = useQuery({
     queryKey: keys.metrics(range),
-    queryFn: ({ signal }) => get("/v1/admin/metrics", { from: dayToTime(since) }, signal),
+    queryFn: ({ signal }) => get("/v1/admin/metrics", { from: since }, signal),
     refetchInterval: REFRESH_MS,
   });
   const data = metrics.data;

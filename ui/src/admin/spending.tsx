@@ -8,7 +8,7 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { Budget } from "./budget";
-import { dayToTime, useFilters } from "./filters";
+import { useFilters } from "./filters";
 import { Prices } from "./prices";
 import { firstDay, Ranges, rangeOf } from "./ranges";
 import { ofNumbers, Sheet, Table } from "./sheet";
@@ -24,7 +24,7 @@ export function SpendingPage() {
   const by = KEYS.find((key) => key === filters.by) ?? "day";
   const spending = useQuery({
     queryKey: keys.costs(by, range),
-    queryFn: ({ signal }) => get("/v1/admin/spending", { by, from: dayToTime(firstDay(range)), limit: SHOWN }, signal),
+    queryFn: ({ signal }) => get("/v1/admin/spending", { by, from: firstDay(range), limit: SHOWN }, signal),
   });
   const { data } = spending;
   const titleOf = useTitleOf();
@@ -70,7 +70,9 @@ export function SpendingPage() {
             {data.results.map((row) => (
               <tr key={row.key}>
                 <td>
-                  {by === "user" ? (
+                  {isErased(by, row.key) ? (
+                    say("admin.erasedUsers")
+                  ) : by === "user" ? (
                     <UserLink id={row.key} name={row.user_name} />
                   ) : by === "assistant" ? (
                     <Link href={runsOf(by, row.key, firstDay(range))}>{titleOf(row.key)}</Link>
@@ -82,7 +84,7 @@ export function SpendingPage() {
                 </td>
                 <td className="text-right">{formatDollars(row.dollars)}</td>
                 <td className="text-right">
-                  {by === "model" || by === "stage" ? (
+                  {by === "model" || by === "stage" || isErased(by, row.key) ? (
                     formatNumber(row.runs)
                   ) : (
                     <Link href={runsOf(by, row.key, firstDay(range))}>{formatNumber(row.runs)}</Link>
@@ -102,6 +104,11 @@ export function SpendingPage() {
       <Prices />
     </Sheet>
   );
+}
+
+/** Whether a row is what all users cost who were erased. */
+function isErased(by: (typeof KEYS)[number], key: string): boolean {
+  return by === "user" && key === "erased";
 }
 
 /** The requests that a row counts. */

@@ -309,6 +309,7 @@ export const enPages = {
   "queue.in_flight": "in progress",
   "admin.by.day": "Day",
   "admin.by.user": "User",
+  "admin.erasedUsers": "Users who were erased",
   "admin.by.assistant": "Assistant",
   "admin.by.model": "Model",
   "admin.by.stage": "Stage",

@@ -312,6 +312,7 @@ export const ruPages: Record<keyof typeof enPages, string> = {
   "queue.in_flight": "выполняются",
   "admin.by.day": "День",
   "admin.by.user": "Пользователь",
+  "admin.erasedUsers": "Удалённые пользователи",
   "admin.by.assistant": "Ассистент",
   "admin.by.model": "Модель",
   "admin.by.stage": "Этап",
