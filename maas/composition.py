@@ -26,6 +26,7 @@ from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.conversations.actions import keep_expiring
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
+from maas.engine.spending import keep_summing
 from maas.engine.stages import Deps, RoleModels, Stage
 from maas.engine.states import STAGES
 from maas.engine.supervision import BackgroundTask, Quarantine
@@ -81,6 +82,7 @@ def choose_background_tasks(
         "count_terms": partial(keep_terms_counted, deps.db),
         "expire_actions": partial(keep_expiring, deps.db),
         "erase": partial(keep_erasing, deps.db),
+        "sums": partial(keep_summing, deps.db),
         "schedules": partial(keep_scheduling, deps.db),
         "webhooks": partial(keep_sending, deps.db, deps.settings.webhooks),
     }

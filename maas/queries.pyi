@@ -1017,6 +1017,8 @@ class CallFailuresRow(TypedDict):
 
 call_failures: Query[CallFailuresRow]
 
+sum_runs: Value[int, Never]
+
 class PricesRow(TypedDict):
     provider: str
     model: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -11,6 +13,8 @@ from maas.settings import Settings
 from shared.db import Database
 
 MICRO_DOLLARS = 1_000_000  # of a dollar
+SUM_INTERVAL_S = 60.0
+SUM_PAUSE_S = 0.05  # between transactions, so that requests are not held up
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,19 @@ class Spending:
         return (self.daily_tokens is not None and self.tokens_today >= self.daily_tokens) or (
             self.daily_dollars is not None and self.dollars_today >= self.daily_dollars
         )
+
+
+async def keep_summing(db: Database) -> None:
+    """Add finished runs to the sums of days until cancelled; of several processes one at a time does so."""
+    while True:
+        await sum_runs(db)
+        await asyncio.sleep(SUM_INTERVAL_S * (0.5 + random.random()))
+
+
+async def sum_runs(db: Database) -> None:
+    """Add to the sums of days what is due, thousands of runs in a transaction."""
+    while await db.long_value(queries.sum_runs):
+        await asyncio.sleep(SUM_PAUSE_S)
 
 
 async def read_budget(db: Database, settings: Settings, user_id: UUID, version: str | None = None) -> Budget:

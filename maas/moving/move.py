@@ -29,6 +29,8 @@ POLL_INTERVAL_S = 0.2
 
 OnTable = Callable[[str, int], object]  # the name of a table that is copied, and the number of its rows
 _SESSION = "set timezone = 'UTC'; set datestyle = 'ISO'; set search_path = pg_catalog; set row_security = off"
+_LEAVE_SUMS: LiteralString = """
+  select maas.maas_count_runs(array(select id from maas.pipeline_runs where user_id = %s), false)"""
 _STAGED = sql.Identifier("pg_temp", "moving")
 _REFERENCES: LiteralString = """
   select k.relname, f.relname, array_agg(a.attname order by u.place), array_agg(b.attname order by u.place)
@@ -119,10 +121,12 @@ class _Move:
             with self.there.transaction():
                 for side in (self.here, self.there):
                     _disable_triggers(side)
+                    side.execute(_LEAVE_SUMS, (self.user,))
                 if not is_rest:
                     self._delete(self.there)
                 moved = self._copy(is_rest)
                 self._check_references()
+                self.there.execute("select maas.maas_expect_sums(%s)", (self.user,))
                 _mark(self.there, self.user, reason, self.actor)
                 self._note(self.there, {"rows": moved, "from": _name(self.here)})
             self._delete(self.here)

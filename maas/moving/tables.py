@@ -15,6 +15,7 @@ from shared.errors import MaasError
 Connection = psycopg.Connection[tuple[Any, ...]]
 STAYS = {
     "audit": "what was done in a database is proved there; both note the move",
+    "daily_user_sums": "what deleted runs cost stays in the sums of their database; others are counted where they are",
     "erasures": "an erasure goes on where it has begun",
     "pauses": "holds the user on both sides while they move",
 }

@@ -22,7 +22,9 @@ returns table (name text, condition text, run_condition text) language sql stabl
   select t.name::text, t.condition, t.run_condition from (
     -- Tables that refer to runs come first, then the runs themselves.
     select k.relname, format('%I in (select id from maas.pipeline_runs where user_id = $1)', a.attname),
-      format('%I = any($2)', a.attname), 1, 0
+      format('%I = any($2)', a.attname),
+      -- what says that a run is counted stays as long as the run
+      case k.relname when 'sum_exceptions' then 3 else 1 end, 0
     from pg_constraint c join pg_class k on k.oid = c.conrelid and k.relnamespace = 'maas'::regnamespace
     join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
     where c.contype = 'f' and c.confrelid = 'maas.pipeline_runs'::regclass
@@ -57,6 +59,7 @@ declare
   erasure maas.erasures;
 begin
   perform maas.maas_lock_memory(p_user);
+  perform maas.maas_lock_sums();
   select e.touched_at into former_call from maas.erasures e where e.user_id = p_user;
   insert into maas.erasures (user_id, actor, touched_at)
   values (p_user, coalesce(p_actor, 'sql:' || session_user), maas.maas_now())
@@ -75,6 +78,7 @@ begin
         freed := array(
           select distinct r.queue_key from maas.pipeline_runs r where r.id = any(runs) and r.queue_state in (0, 1));
       end if;
+      perform maas.maas_count_runs(runs);
       is_late := is_late or exists (
         select from maas.pipeline_runs r where r.id = any(runs) and r.created_at > former_call);
     end if;

@@ -264,6 +264,8 @@ begin
     (select f.created_at from maas.facts f where f.id = p_id and f.user_id = p_user));
   begin  -- what takes long comes first: the engine lock may be held from here on
     -- they may hold it, and nobody misses them
+    perform maas.maas_count_runs(array(
+      select r.id from maas.pipeline_runs r where r.user_id = p_user and r.kind = 'trial'));
     delete from maas.pipeline_runs r where r.user_id = p_user and r.kind = 'trial';
     counts := maas.maas_delete_logs(p_user, p_id, logs);
   exception when object_in_use then

@@ -1,5 +1,5 @@
 -- Deleting a conversation: its messages are forgotten as single ones are, then its requests go, which retention would
--- delete, too. What they cost stays in token_usage. One transaction, as in forget.sql.
+-- delete, too. What they cost stays in token_usage and in the sums of days. One transaction, as in forget.sql.
 
 create or replace function maas.maas_forget_conversation(p_id uuid, p_actor text default null,
   p_doubtful boolean default false)
@@ -53,6 +53,7 @@ begin
   delete from maas.attachments a where a.id = any(images);
   delete from maas.schedules s where s.user_id = target_user and s.conversation_id = p_id;
   get diagnostics stopped = row_count;
+  perform maas.maas_count_runs(own_runs);
   delete from maas.pipeline_runs r where r.id = any(own_runs);
   delete from maas.chat_conversations c where c.id = p_id;
   counts := counts || (result->'counts') || jsonb_build_object(

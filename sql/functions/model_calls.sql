@@ -11,6 +11,7 @@ begin
       request_hash text, reply text, calls jsonb, parts jsonb, finish text, attempts int,
       tokens_in int, tokens_out int, cached int, images int, ms real, first_ms real, error text)
     join maas.pipeline_runs r on r.id = c.run_id and r.attempt = c.attempt
+      and (r.queue_state < 2 or r.updated_at > now() - interval '5 minutes')  -- later ones would miss the sums of days
     for key share of r  -- waits for an erasure in progress; a foreign key would refuse the whole batch
   ), noted as (
     insert into maas.llm_calls (

@@ -2,7 +2,7 @@
 --
 -- It deletes raw_logs, chat_messages, images, and runs with all that refers to them. What was made of the text stays:
 -- summaries, their parents, rolling summaries, notes. A summary keeps the ids of its messages, so that maas_forget
--- still finds what was made of them.
+-- still finds what was made of them. The figures of runs stay in the sums of days.
 
 create or replace function maas.maas_expired_logs(p_before timestamptz)
 returns setof maas.raw_logs language sql stable as $$
@@ -83,6 +83,7 @@ begin
   with gone as (delete from maas.raw_logs where id = any(old_logs) returning user_id)
   select coalesce(array_agg(user_id), '{}') into of_logs from gone;
 
+  perform maas.maas_count_runs(old_runs);
   old_runs := array(
     select id from maas.pipeline_runs where id in (
       select id from maas.maas_expired_runs(before) where id = any(old_runs) and user_id = any(targets))

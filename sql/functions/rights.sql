@@ -59,7 +59,7 @@ language sql immutable as $$
       'knowledge_embeddings', 'responses', 'webhook_endpoints', 'webhook_deliveries', 'schedules',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys',
       'v_orchestrators', 'v_pauses', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_webhooks',
-      'schema_files']),
+      'schema_files', 'daily_sums', 'daily_user_sums', 'sum_exceptions', 'sums_state']),
     ('maas_server', asked || ', source, caller, client_context, replaces)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title, is_pinned, is_archived)', array['chat_conversations']),
     ('maas_server', 'delete', array['attachments']),
@@ -131,7 +131,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_change_schedule', 'maas_delete_schedule']),
 
     ('maas_server', formats || search || array[
-      'maas_new_id', 'maas_joined_run', 'maas_request_digest',
+      'maas_new_id', 'maas_joined_run', 'maas_request_digest', 'maas_sums_of', 'maas_sums_between',
       'maas_search_terms', 'maas_index_text', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_roles',
       'maas_set_profile', 'maas_set_timezone', 'maas_set_preferences', 'maas_add_document', 'maas_expect_documents',
       'maas_mark_document', 'maas_remove_document', 'maas_create_key', 'maas_create_own_key', 'maas_revoke_key',
@@ -170,7 +170,8 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_insert_task', 'maas_next_step', 'maas_end_step',
       'maas_claim_embedding', 'maas_embed_chunks', 'maas_claim_deliveries', 'maas_finish_deliveries',
-      'maas_purge_deliveries', 'maas_run_schedule', 'maas_take_call', 'maas_charge_tokens', 'maas_block_model'])
+      'maas_purge_deliveries', 'maas_run_schedule', 'maas_take_call', 'maas_charge_tokens', 'maas_block_model',
+      'maas_sum_runs'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

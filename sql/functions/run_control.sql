@@ -28,6 +28,7 @@ declare
   verdict text := 'archiving';
 begin
   perform maas.maas_lock_memory(run_user);
+  perform maas.maas_count_runs(array[p_id], false);
   -- A failed archive alone is repeated: the answer stays, and an import continues with the messages that no
   -- summary covers.
   update maas.pipeline_runs

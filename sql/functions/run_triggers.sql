@@ -231,6 +231,9 @@ begin
     jsonb_build_object('request_id', id, 'timestamp', created_at), is_remembered,
     case when not is_remembered then created_at end
   from inserted where kind in ('ask', 'action') order by seq;
+  if now() < clock_timestamp() - interval '10 minutes' then  -- the sums of days may have passed that time
+    insert into maas.sum_exceptions (run_id, is_counted) select id, false from inserted;
+  end if;
   -- As maas_check_memory, which would be called for every run. Not before row security has let the row pass: the error
   -- says how much memory the user has.
   perform maas.maas_check_quotas(user_id, '{user_memory_bytes}') from inserted
@@ -247,8 +250,8 @@ begin
 end
 $$;
 comment on function maas.log_queries is
-  'Writes queries to raw_logs in the transaction that inserts the runs, checks the quota of memory, and joins requests '
-  'that wait for others to those before them';
+  'Writes queries to raw_logs in the transaction that inserts the runs, checks the quota of memory, joins requests '
+  'that wait for others to those before them, and notes runs of a long transaction for the sums of days';
 
 create or replace trigger log_queries after insert on maas.pipeline_runs
   referencing new table as inserted for each statement execute function maas.log_queries();
@@ -332,6 +335,7 @@ create or replace function maas.end_failed_run()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   new.cancel_requested_at := coalesce(new.cancel_requested_at, now());
+  new.failed_at := coalesce(new.failed_at, now());
   perform pg_notify('pipeline_wakeup', '');
   return new;
 end

@@ -3,28 +3,35 @@
 -- name: admin_metrics  -- $1 from, $2 to: a row for each day of MAAS_TIMEZONE with runs,
 -- and one without a day for the whole time
 -- Tokens and micro-dollars are those of all runs that were created on the day; the other figures are those of
--- questions.
-with runs as materialized (
-  select r.id, r.kind, r.status, (r.created_at at time zone z.zone)::date as day,
-    case when r.status = 'COMPLETED' then extract(epoch from r.completed_at - r.created_at)::float8 * 1000 end as ms
-  from maas.pipeline_runs r
-  cross join (select value as zone from maas.engine_settings where key = 'timezone') z
-  where r.created_at >= $1 and r.created_at < $2
-), costs as (
-  select r.day, sum(c.tokens_in::bigint + c.tokens_out)::bigint as tokens, coalesce(sum(c.price), 0)::bigint as price
-  from runs r join maas.llm_calls c on c.run_id = r.id group by grouping sets ((r.day), ())
+-- questions. The times of a bucket, which is one hundredth wide, count as their mean.
+with sums as materialized (
+  select subject, day, key, sum(runs) as runs, sum(tokens_in + tokens_out) as tokens, sum(price) as price, sum(us) as us
+  from maas.maas_sums_between($1, $2, '{all,status,ms}')
+  group by grouping sets ((subject, day, key), (subject, key)) having sum(runs) > 0
+), placed as (
+  select day, us / runs / 1000 as ms, sum(runs) over (partition by day order by key::int) as upto,
+    0.95 * (sum(runs) over (partition by day) - 1) as place
+  from sums where subject = 'ms'
+), times as (
+  select day, min(ms) filter (where upto > floor(place)) as low, min(ms) filter (where upto > ceil(place)) as high,
+    min(place) - floor(min(place)) as share
+  from placed group by day
 )
-select m.day, m.requests, m.completed, m.failed, m.average_ms, m.p95_ms, coalesce(c.tokens, 0) as tokens,
-  coalesce(c.price, 0) as price
+select a.day, coalesce(s.requests, 0)::bigint as requests, coalesce(s.completed, 0)::bigint as completed,
+  coalesce(s.failed, 0)::bigint as failed, s.average_ms, (t.low + t.share * (t.high - t.low))::float8 as p95_ms,
+  coalesce(a.tokens, 0)::bigint as tokens, coalesce(a.price, 0)::bigint as price
 from (
-  select day, count(*) filter (where kind = 'ask') as requests,
-    count(*) filter (where kind = 'ask' and status = 'COMPLETED') as completed,
-    count(*) filter (where kind = 'ask' and status = 'FAILED') as failed,
-    avg(ms) filter (where kind = 'ask') as average_ms,
-    percentile_cont(0.95) within group (order by ms) filter (where kind = 'ask') as p95_ms
-  from runs group by grouping sets ((day), ())) m
-left join costs c on c.day is not distinct from m.day
-order by m.day nulls last;
+  select day, tokens, price from sums where subject = 'all'
+  union all
+  select null, null, null where not exists (select from sums)) a
+left join (
+  select day, sum(runs) filter (where subject = 'status') as requests,
+    sum(runs) filter (where subject = 'status' and key = 'COMPLETED') as completed,
+    sum(runs) filter (where subject = 'status' and key = 'FAILED') as failed,
+    (sum(us) filter (where subject = 'ms') / sum(runs) filter (where subject = 'ms') / 1000)::float8 as average_ms
+  from sums group by day) s on s.day is not distinct from a.day
+left join times t on t.day is not distinct from a.day
+order by a.day nulls last;
 
 -- name: admin_queue
 select inbox, waiting, runnable, deferred, in_flight, paused, scheduled from maas.v_queue;
@@ -214,22 +221,15 @@ left join maas.user_profiles p on p.user_id = u.user_id;
 
 -- name: admin_spending  -- $1 from, $2 to, $3 day, user, assistant, model or stage, $4 how many: what calls of that
 -- time cost by it, the dearest first, days in their order; in each row what all cost
-with calls as (
-  select case $3::text when 'user' then r.user_id::text when 'assistant' then r.assistant
-      when 'model' then c.provider || ':' || c.model when 'stage' then c.stage
-      else maas.maas_day(c.created_at)::text end as key,
-    c.tokens_in, c.tokens_out, c.price, c.run_id
-  from maas.pipeline_runs r join maas.llm_calls c on c.run_id = r.id
-  where r.created_at >= $1 and r.created_at < $2 and c.finish <> 'skipped'
-), sums as (
-  select key, count(*) as calls, count(distinct run_id) as runs, sum(tokens_in)::bigint as tokens_in,
-    sum(tokens_out)::bigint as tokens_out, coalesce(sum(price), 0)::bigint as price,
-    count(*) filter (where price is null) as unpriced
-  from calls group by key
+with sums as (
+  select key, user_id, sum(calls)::bigint as calls, sum(runs)::bigint as runs, sum(tokens_in)::bigint as tokens_in,
+    sum(tokens_out)::bigint as tokens_out, sum(price)::bigint as price, sum(unpriced)::bigint as unpriced
+  from maas.maas_sums_between($1, $2, array[$3::text]) group by key, user_id having sum(runs) > 0
 )
-select key, calls, runs, tokens_in, tokens_out, price, unpriced, sum(price) over ()::bigint as total,
-  count(*) over () as keys
-from sums order by case when $3::text = 'day' then key end desc, price desc, tokens_in + tokens_out desc, key limit $4;
+select coalesce(user_id::text, key) as key, calls, runs, tokens_in, tokens_out, price, unpriced,
+  sum(price) over ()::bigint as total, count(*) over () as keys
+from sums
+order by case when $3::text = 'day' then key end desc, price desc, tokens_in + tokens_out desc, key, user_id limit $4;
 
 -- name: admin_assistants
 select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title, role_name as role, plugin,

@@ -65,6 +65,9 @@ from (
 join maas.llm_calls c on c.run_id = r.id and c.attempts > 0 and c.provider <> 'extractive' and c.finish <> 'stopped'
 group by c.stage, c.role_name, c.provider, c.model order by count(c.error) desc, c.role_name, c.model;
 
+-- name: sum_runs
+select maas.maas_sum_runs();
+
 -- name: prices
 select provider, model, input::float8 as input, cached::float8 as cached, output::float8 as output,
   image::float8 as image, updated_at

@@ -152,14 +152,25 @@ order by seq desc limit 1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation,
 -- $8 assistant, $9 from, $10 to, $11 error code, $12 attributes
--- nulls mean any, but trials are listed only as such; newest first. One branch for a user, one for all, one for an
--- error code and one for attributes of all: each has its index, and one plan serves them
+-- nulls mean any, but trials are listed only as such; newest first. One branch for a user, one for what failed of a
+-- user, one for all, one for an error code and one for attributes of all: each has its index, and one plan serves them
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
   created_at, completed_at, priority, run_at, attributes, replaces
 from (
   (select * from maas.pipeline_runs
-   where user_id = $1 and ($11::text is null or error_code = $11) and ($2::text is null or status = $2)
+   where user_id = $1 and $2::text is distinct from 'FAILED' and ($11::text is null or error_code = $11)
+     and ($2::text is null or status = $2)
+     and kind = coalesce($6::text, nullif(kind, 'trial'))
+     and ($12::jsonb is null or attributes @> $12)
+     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+   order by created_at desc, id desc limit $5)
+  union all
+  (select * from maas.pipeline_runs
+   where user_id = $1 and $2::text = 'FAILED' and status = $2 and failed_at is not null
+     and ($11::text is null or error_code = $11)
      and kind = coalesce($6::text, nullif(kind, 'trial'))
      and ($12::jsonb is null or attributes @> $12)
      and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)

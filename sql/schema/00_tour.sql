@@ -48,6 +48,8 @@
 --                     maas_forget_conversation a conversation, maas_erase a user, a thousand rows in a call (erasures),
 --                     maas_purge_expired what is older than the retention period. maas_share_conversation makes a link
 --                     by which anybody may read a conversation.
+--   maas_sum_runs     adds finished runs to the sums of days, in the background; maas_count_runs those that are about
+--                     to be deleted. maas_sums_between reads the sums, and the runs that are not among them.
 --
 -- Two columns say where a run is. `status` is the public state machine, eight words that never change:
 --
@@ -74,6 +76,7 @@
 --
 --   engine_lock             engine lock, the table itself: maas_step, maas_reap, maas_unregister, maas_lock_runs; never
 --                           an insert
+--   sums_state              its only row: who changes the sums of days
 --   locks, memory           memory lock of a user: compaction, forgetting, erasing, retry, retention
 --   locks, exchanges        the exchanges of a user with pass-through models are stored one by one
 --   locks, documents        the documents of one owner are changed by one at a time
@@ -88,6 +91,7 @@
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09
 -- conversations, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15
 -- tables open for loading, 16 tasks, 19 accounts, 20 documents, 21 facts and notes, 22 stored responses, 23 webhooks,
--- 24 schedules, 25 links to conversations, 26 sets of requests to try prompts on, 27 saved filters, 28 connected apps.
+-- 24 schedules, 25 links to conversations, 26 sets of requests to try prompts on, 27 saved filters, 28 connected apps,
+-- 29 sums of days.
 -- Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for people in
 -- sql/views. What belongs to a plugin is in its folder sql.

@@ -161,7 +161,7 @@ create index idx_pipeline_runs_cancel on maas.pipeline_runs (id)
   where cancel_requested_at is not null and queue_state < 2;
 create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);
 create index idx_pipeline_runs_error_code on maas.pipeline_runs (error_code, created_at) where error_code is not null;
-create index idx_pipeline_runs_failed on maas.pipeline_runs (user_id) where failed_at is not null;
+create index idx_pipeline_runs_failed on maas.pipeline_runs (user_id, created_at, id) where failed_at is not null;
 create index idx_pipeline_runs_debounced on maas.pipeline_runs (user_id, seq)
   where queue_state = -4 and debounce is not null;
 create index idx_pipeline_runs_deferred on maas.pipeline_runs (not_before)

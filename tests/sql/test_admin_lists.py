@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +25,11 @@ RUNS = """
     case n % 50 when 1 then 'FAILED' else 'COMPLETED' end, 2, n, now() - make_interval(secs => n),
     case n % 50 when 1 then now() end, case when n % 50 <> 1 then null when n % 100 = 1 then 'timeout' else 'rare' end
   from generate_series(1, 60000) n"""
+CALLS = """
+  insert into maas.llm_calls (run_id, try, stage, round, attempt, provider, model, role_name, finish, tokens_in, ms,
+    price, created_at)
+  select id, 1, 'final_responder', 0, 1, 'p', 'm' || seq % 3, 'Mentor', 'stop', seq, 1, seq, created_at
+  from maas.pipeline_runs"""
 USERS = (
     "insert into maas.user_identities select 'api', 'employee' || n, md5(n::text)::uuid from generate_series(0, 9999) n"
 )
@@ -62,8 +67,10 @@ def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
         psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection,
     ):
         connection.execute("set session_replication_role = replica")
-        for statement in (RUNS, USERS, USAGE, ACTIONS, MEMORIES, AUDIT, KEYS):
+        for statement in (RUNS, CALLS, USERS, USAGE, ACTIONS, MEMORIES, AUDIT, KEYS):
             connection.execute(statement.encode())
+        for _ in range(2):
+            connection.execute("select maas.maas_sum_runs(100000, '0 s')")
         connection.execute("vacuum analyze")
         connection.execute("set plan_cache_mode = force_generic_plan")  # as the server does
         yield connection
@@ -112,6 +119,11 @@ def test_runs_of_an_error_code_are_read_by_their_index(large: Connection, code: 
     assert "idx_pipeline_runs_error_code" in json.dumps(plan) and blocks(plan) < 1_000, json.dumps(plan)
 
 
+def test_what_failed_of_a_user_with_very_many_is_read_by_its_index(large: Connection) -> None:
+    plan = explain(large, "list_runs", HEAVY, "FAILED", *[None] * 2, 50, *[None] * 7)
+    assert "idx_pipeline_runs_failed" in json.dumps(plan) and blocks(plan) < 100, json.dumps(plan)
+
+
 @pytest.mark.parametrize("before", [None, "2026-01-01"])
 def test_actions_that_wait_are_read_without_those_that_are_decided(large: Connection, before: str | None) -> None:
     plan = explain(large, "admin_actions", None, before and datetime.fromisoformat(before), before and UUID(int=0), 50)
@@ -135,6 +147,7 @@ FIRST_PAGES: dict[str, tuple[str, list[object], int]] = {  # the query, its para
     "runs": ("list_runs", [*[None] * 4, 50, *[None] * 7], 50),
     "runs of a user with very many": ("list_runs", [HEAVY, *[None] * 3, 50, *[None] * 7], 50),
     "runs of a user": ("list_runs", [USUAL, *[None] * 3, 50, *[None] * 7], 6),
+    "runs that failed of a user with very many": ("list_runs", [HEAVY, "FAILED", *[None] * 2, 50, *[None] * 7], 0),
     "runs that failed": ("list_runs", [None, "FAILED", *[None] * 2, 50, *[None] * 7], 50),
     "users": ("user_ids", [None, UUID(int=0), 50], 50),
     "names": ("names_of_users", [[HEAVY, USUAL]], 2),
@@ -156,3 +169,16 @@ def test_a_first_page_reads_little_whatever_there_is(large: Connection, page: st
     plan = explain(large, name, *args)
     assert plan["Plan"]["Actual Rows"] == found
     assert blocks(plan) < 5_000, json.dumps(plan)
+
+
+@pytest.mark.parametrize("by", ["day", "user", "assistant", "model", "stage", None])
+def test_figures_of_all_runs_are_read_from_sums_of_days(large: Connection, by: str | None) -> None:
+    """Neither runs nor their calls are read but those that are not among the sums; the first row has the sum of all."""
+    span = (datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+    plan = explain(large, "admin_spending", *span, by, 50) if by else explain(large, "admin_metrics", *span)
+    assert blocks(plan) < 5_000, json.dumps(plan)
+    assert all("Seq Scan" not in scans_of(plan["Plan"], table) for table in ("pipeline_runs", "llm_calls"))
+    with psycopg.RawCursor(large, row_factory=dict_row) as cursor:
+        name, args = ("admin_spending", (*span, by, 50)) if by else ("admin_metrics", span)
+        rows = cursor.execute(query_texts()[name].encode(), args).fetchall()
+    assert (rows[0]["total"] if by else rows[-1]["price"]) == 60_000 * 60_001 // 2

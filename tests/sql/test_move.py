@@ -127,6 +127,41 @@ def test_requests_wait_and_follow(database: str, connection: Connection, target:
     assert late in {one["id"] for one in there.execute("select id from pipeline_runs where queue_state < 2")}
 
 
+def test_runs_are_counted_where_they_are(database: str, connection: Connection, target: str, there: Connection) -> None:
+    """Both databases have sums of days, which agree with their runs before and after; what comes late follows."""
+    user = uuid4()
+    live(connection, user)
+    live(connection, uuid4(), "theirs", 1)
+    live(there, uuid4(), "resident", 1)
+
+    def sums() -> list[int]:
+        query = """
+            select (select coalesce(sum(runs), 0)::int
+                from maas_sums_between('2020-01-01', '2100-01-01', '{all}')) as sum,
+              (select count(*)::int from pipeline_runs) as runs"""
+        found = [row for side in (connection, there) for row in side.execute(query)]
+        assert [row["sum"] for row in found] == [row["runs"] for row in found]
+        return [row["runs"] for row in found]
+
+    def sum_up() -> None:
+        for side in (connection, there, connection, there):
+            side.execute("select maas_sum_runs(1000, '0 s')")
+
+    before = sums()
+    sum_up()
+    assert sums() == before
+    move(database, target, user)
+    moved = sums()
+    assert moved[0] < before[0] and sum(moved) == sum(before)
+    sum_up()
+    assert sums() == moved
+    insert(connection, user, "too late")
+    sum_up()
+    move(database, target, user)
+    sum_up()
+    assert sums() == [moved[0], moved[1] + 1]
+
+
 @pytest.mark.parametrize("point", ["copied", "there", "deleted"])
 def test_a_move_that_broke_off_is_taken_up(
     point: str, database: str, connection: Connection, target: str, there: Connection

@@ -41,7 +41,7 @@ class Figures(Schema):
     completed: int
     failed: int
     average_ms: float | None = Field(description="From the question to its answer, of completed ones.")
-    p95_ms: float | None
+    p95_ms: float | None = Field(description="To within half a percent.")
     tokens: int = Field(description="Of the model calls of all runs, of whatever kind.")
     dollars: float = Field(description="Of those calls that have a price.")
 

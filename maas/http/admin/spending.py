@@ -16,11 +16,15 @@ from maas.http.request_input import read_limit, read_parameter
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
 
+ERASED = "erased"
 SpendingKey = Literal["day", "user", "assistant", "model", "stage"]
 
 
 class SpendingRow(Schema):
-    key: str = Field(description="A day of MAAS_TIMEZONE, a user id, an assistant, provider:model, or a stage.")
+    key: str = Field(
+        description="A day of MAAS_TIMEZONE, a user id (`erased`: of all users who were erased), an assistant, "
+        "provider:model, or a stage."
+    )
     user_name: str | None = USER_NAME
     runs: int
     calls: int
@@ -41,16 +45,16 @@ async def get_admin_spending(request: Request) -> Response:
     principal, state, limit = admin_of(request), app_state(request), read_limit(request)
     since, until = read_span(request)
     by: SpendingKey = read_parameter(request, "by", _to_key, "day")
-    async with state.shares.reads.hold(principal.name):  # it looks at all calls of that time
+    async with state.shares.reads.hold(principal.name):  # it may look at all calls of a day
         rows = await state.reads.rows(queries.admin_spending, since, until, by, limit)
     names: dict[UUID | None, str] = {}
     if by == "user":
         await note_read(request, "spending_list", None)
-        names = await read_names(state.reads, (UUID(row["key"]) for row in rows))
+        names = await read_names(state.reads, (_to_user(row["key"]) for row in rows))
     results = [
         SpendingRow(
             key=row["key"],
-            user_name=names.get(UUID(row["key"])) if names else None,
+            user_name=names.get(_to_user(row["key"])) if names else None,
             runs=row["runs"],
             calls=row["calls"],
             tokens_in=row["tokens_in"],
@@ -62,6 +66,10 @@ async def get_admin_spending(request: Request) -> Response:
     ]
     total, keys = (rows[0]["total"], rows[0]["keys"]) if rows else (0, 0)
     return json_response(SpendingList(results=results, dollars=total / MICRO_DOLLARS, keys=keys))
+
+
+def _to_user(key: str) -> UUID | None:
+    return None if key == ERASED else UUID(key)
 
 
 def _to_key(text: str) -> SpendingKey:
