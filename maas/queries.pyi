@@ -241,8 +241,11 @@ tool_parameters: Query[ToolParametersRow, pg.text]
 class EditActionRow(TypedDict):
     verdict: str | Any
     status: str | Any
+    run_id: UUID | Any
 
-edit_action: Query[EditActionRow, pg.uuid, pg.uuid, pg.jsonb]
+edit_action: Query[EditActionRow, pg.uuid, pg.uuid, pg.jsonb, pg.int4]
+
+finish_edit: Value[str, Never, pg.uuid, pg.int4, pg.jsonb, pg.jsonb]
 
 class DecideActionRow(TypedDict):
     verdict: str | Any
@@ -3058,6 +3061,11 @@ class OwnCallRow(TypedDict):
     call: Any
 
 own_call: Value[Any, OwnCallRow, pg.uuid]
+
+class EditedCallRow(TypedDict):
+    edit: Any
+
+edited_call: Value[Any, EditedCallRow, pg.uuid]
 
 count_tool_call: Value[int, Never, pg.uuid, pg.int4]
 

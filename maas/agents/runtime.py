@@ -17,6 +17,7 @@ from maas.agents.answer_language import in_own_language
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
 from maas.agents.domain_agents import answer_by_meta_tools
+from maas.agents.edited_calls import look_up_edit
 from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.own_calls import execute_own_call
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
@@ -188,7 +189,7 @@ class Runtime:
     async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
         """Execute the action that the user approved, or the button that the user pressed, once; answer in words.
 
-        The answer to a call that a client makes itself is its result.
+        The answer to a call that a client makes itself, or to an edit of what waits, is its result.
 
         Raises LostRun, MaasError('no_action').
         """
@@ -199,6 +200,8 @@ class Runtime:
         calls = CallLog(deps.db, events, run)
         if (own_call := await deps.db.value(queries.own_call, run.id)) is not None:
             return await execute_own_call(run, deps, definition, tools, calls, self._domains(run, deps), own_call)
+        if (edit := await deps.db.value(queries.edited_call, run.id)) is not None:
+            return await look_up_edit(run, deps, definition, tools, calls, self._domains(run, deps), edit)
         outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition, events)
 

@@ -233,6 +233,7 @@ async def _write_tools(db: Database, known: Toolset) -> None:
             "effect": one.effect,
             "version": one.version,
             "is_idempotent": one.is_idempotent,
+            "is_looked_up": one.is_looked_up,
         }
         for one in known
     ]

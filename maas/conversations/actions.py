@@ -123,11 +123,13 @@ async def keep_expiring(db: Database) -> None:
         await asyncio.sleep(EXPIRY_INTERVAL_S * (0.5 + random.random()))
 
 
-async def edit_action(db: Database, action_id: UUID, user_id: UUID, arguments: dict[str, Any]) -> queries.ActionRow:
-    """Replace the arguments of a pending action; returns it.
+async def edit_action(
+    db: Database, action_id: UUID, user_id: UUID, arguments: dict[str, Any], queue_limit: int | None = None
+) -> UUID | None:
+    """Replace the arguments of a pending action; returns None, or the run that looks them up first and then does so.
 
     Raises MaasError: `invalid_request` for arguments that the tool refuses, `conflict` when the tool has changed since
-    it was proposed, `not_found`, `already_decided` and `expired`.
+    it was proposed, `not_found`, `already_decided`, `expired` and `queue_full`.
     """
     action = await read_action(db, action_id, user_id)
     if action["status"] == ActionStatus.PENDING:
@@ -135,10 +137,13 @@ async def edit_action(db: Database, action_id: UUID, user_id: UUID, arguments: d
         if tool is None or tool["version"] != action["tool_version"]:
             raise MaasError("conflict", f"{action['tool']} has changed since it was proposed: reject it and ask again")
         check_arguments(arguments, tool["parameters"])
-    row = await db.row(queries.edit_action, action_id, user_id, arguments)
+    row = await db.row(queries.edit_action, action_id, user_id, arguments, queue_limit)
     assert row is not None
+    if row["verdict"] == "queue_full":
+        raise queue_full(queue_limit, ": nothing was changed; wait for one and send this again")
     _refuse(row["verdict"], row["status"], action_id)
-    return await read_action(db, action_id, user_id)
+    run_id: UUID | None = row["run_id"]
+    return run_id
 
 
 def _refuse(verdict: str, status: str | None, action_id: UUID) -> None:

@@ -92,6 +92,7 @@ class Task:
                 {
                     "action": one["id"],
                     **{name: one[name] for name in ("tool", "arguments", "fingerprint", "title", "reason")},
+                    **{name: one[name] for name in ("object", "changes") if one[name]},
                     "expiresAt": one["expires_at"],
                 }
                 for one in self.waiting

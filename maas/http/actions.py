@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -16,17 +16,16 @@ from maas.conversations.actions import (
     Decision,
     decide_action,
     decide_actions,
-    edit_action,
     list_actions,
     read_action,
 )
+from maas.http.action_edits import edit
 from maas.http.authorize import principal_of, read_body, read_user
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, write_cursor
-from maas.http.schemas import JsonObject, Phrase, RequestBody, Schema, json_response
+from maas.http.schemas import Effect, JsonObject, Phrase, RequestBody, Schema, json_response
 from maas.http.state import app_state
 
 MAX_DECIDED = 100  # at once
-Effect = Literal["read", "write", "dangerous"]
 Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -76,8 +75,8 @@ class Action(Schema):
         description="What it does. A text in one language is what its tool says of itself: show it as a quotation."
     )
     reason: Phrase | str | None = Field(description="What an approval lets happen.")
-    object: str | None = Field(description="The name of what it is done to; an edit of the arguments takes it away.")
-    changes: list[ActionChange] = Field(description="The values that it changes; an edit takes them away.")
+    object: str | None = Field(description="The name of what it is done to, looked up again after an edit.")
+    changes: list[ActionChange] = Field(description="The values that it changes, looked up again after an edit.")
     effect: Effect
     fingerprint: str = Field(
         description="A hash of what a decision is about: the tool, its version, the arguments. An edit changes it."
@@ -127,10 +126,15 @@ async def get_action(request: Request) -> Response:
 
 
 async def patch_action(request: Request) -> Response:
-    """Change the arguments of an action that is not decided yet."""
+    """Change the arguments of an action that is not decided yet.
+
+    Where its tool looks up what it would do, that is done at once: the action says what the new arguments would
+    change, as it does of those that were proposed, and arguments that cannot work are refused.
+    """
     action_id = read_id(request, "action")
     body = await read_body(request, ActionEdit)
-    return json_response(_to_action(await edit_action(app_state(request).db, action_id, body.user_id, body.arguments)))
+    row, _ = await edit(app_state(request), action_id, body.user_id, body.arguments, principal_of(request).name)
+    return json_response(_to_action(row))
 
 
 async def post_approve(request: Request) -> Response:

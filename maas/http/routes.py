@@ -117,7 +117,7 @@ ROUTES = (
     Route("GET", "/v1/actions/{id}", actions.get_action, "read", response=actions.Action, errors=(400, 404),
           query=OWNER),
     Route("PATCH", "/v1/actions/{id}", actions.patch_action, "ask", actions.ActionEdit,
-          actions.Action, errors=(400, 404, 409, 413, 415, 422)),
+          actions.Action, errors=(400, 404, 409, 413, 415, 422, 429, 500, 504)),
     Route("POST", "/v1/actions/{id}/approve", actions.post_approve, "ask", actions.ActionDecision,
           actions.Action, errors=(400, 404, 409, 413, 415, 422, 429)),
     Route("POST", "/v1/actions/{id}/reject", actions.post_reject, "ask", actions.ActionDecision,

@@ -207,6 +207,7 @@ def to_source(row: dict[str, Any]) -> Source:
     return Source(**{name: row[name] for name in Source.model_fields if name in row})
 
 
+Effect = Literal["read", "write", "dangerous"]
 StepStatus = Literal["pending", "running", "waiting", "done", "failed", "in_doubt", "skipped"]
 
 

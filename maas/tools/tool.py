@@ -133,7 +133,8 @@ class Tool:
     returns that as JSON without times, the `verification` of the result. Only foreign tools that write have none: see
     maas.assistants.registry.load_tools.
     `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
-    approved and executed. It changes nothing outside.
+    approved and executed. It changes nothing outside. `prepare_edit` does so for arguments that a person has edited; by
+    default `prepare` does.
     `wording` describes a call to people. `preview` looks what it would do before its user is asked: its object by
     name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
     `event` is the type of an event of a plugin, which ends the answer of a dialogue with the `attachment_id` of the
@@ -155,6 +156,7 @@ class Tool:
     needs: Need | None = None
     verify: Verify | None = field(default=None, repr=False, compare=False)
     prepare: Prepare | None = field(default=None, repr=False, compare=False)
+    prepare_edit: Prepare | None = field(default=None, repr=False, compare=False)
     wording: Wording = field(default=Wording(), repr=False, compare=False)
     preview: Look | None = field(default=None, repr=False, compare=False)
     event: str | None = None
@@ -188,6 +190,11 @@ class Tool:
         return ToolSpec(self.name, self.description, self.parameters)
 
     @property
+    def is_looked_up(self) -> bool:
+        """Whether it looks up the arguments of a call before its user decides on it."""
+        return self.prepare is not None or self.preview is not None
+
+    @property
     def version(self) -> str:
         """A hash of name, schema and effect. An approval holds for one version only."""
         text = json.dumps([self.name, self.parameters, self.effect], sort_keys=True, ensure_ascii=False)
@@ -205,6 +212,7 @@ def tool(
     needs: Need | None = None,
     verify: Verify | None = None,
     prepare: Prepare | None = None,
+    prepare_edit: Prepare | None = None,
     wording: Wording | None = None,
     preview: Look | None = None,
     event: str | None = None,
@@ -238,6 +246,7 @@ def tool(
             needs=needs,
             verify=verify,
             prepare=prepare,
+            prepare_edit=prepare_edit,
             wording=wording or Wording(),
             preview=preview,
             event=event,

@@ -2,7 +2,8 @@
 --
 --   maas_propose_action   a run proposes a call
 --   maas_show_actions     the answer of a run shows what waits: a typed yes or no is bound to exactly that
---   maas_edit_action      other arguments, while it is pending
+--   maas_edit_action      other arguments, while it is pending: at once, or by a run that looks them up
+--   maas_finish_edit      that run stores them as its tool has completed them, with what they would change
 --   maas_decide_by_words  a typed yes or no decides the only one that the last answer showed
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
 --   maas_expire_actions   those that nobody decided in time
@@ -75,27 +76,78 @@ $$;
 comment on function maas.maas_name_decision is
   'Why an action can no longer be decided: expired, withdrawn (its question was asked again) or already_decided';
 
-create or replace function maas.maas_edit_action(p_id uuid, p_user uuid, p_args jsonb)
-returns table (verdict text, status text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_is_looked_up(p_tool text, p_version text) returns boolean language sql stable as $$
+  select exists (select from maas.tools t where t.name = p_tool and t.version = p_version and t.is_looked_up)
+$$;
+comment on function maas.maas_is_looked_up is
+  'Whether this version of a tool looks up the arguments of a call before its user decides on it';
+
+create or replace function maas.maas_edit_action(p_id uuid, p_user uuid, p_args jsonb, p_queue_limit int default null)
+returns table (verdict text, status text, run_id uuid)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
+declare
+  action record;
 begin
-  update maas.chat_pending_actions a set tool_args = p_args, args_hash = maas.maas_hash_arguments(p_args),
-    wording = a.wording - 'object' - 'changes'
-  where a.id = p_id and a.user_id = p_user and a.status = 'pending' and a.expires_at > maas.maas_now();
-  if found then
-    return query select 'edited', 'pending';
-    return;
-  end if;
-  return query select maas.maas_name_decision(v.status, v.decided_by), v.status::text
-  from maas.v_actions v where v.id = p_id and v.user_id = p_user;
+  select a.run_id, a.tool_name, a.tool_version, a.account_id into action from maas.chat_pending_actions a
+  where a.id = p_id and a.user_id = p_user and a.status = 'pending' and a.expires_at > maas.maas_now() for update;
   if not found then
-    return query select 'not_found', null;
+    return query select maas.maas_name_decision(v.status, v.decided_by), v.status::text, null::uuid
+    from maas.v_actions v where v.id = p_id and v.user_id = p_user;
+    if not found then
+      return query select 'not_found', null, null::uuid;
+    end if;
+  elsif not maas.maas_is_looked_up(action.tool_name, action.tool_version) then
+    update maas.chat_pending_actions a set tool_args = p_args, args_hash = maas.maas_hash_arguments(p_args),
+      wording = a.wording - 'object' - 'changes'
+    where a.id = p_id;
+    return query select 'edited', 'pending', null::uuid;
+  elsif p_queue_limit <= (
+    select count(*) from maas.pipeline_runs r
+    where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    return query select 'queue_full', 'pending', null::uuid;
+  else
+    return query insert into maas.pipeline_runs as i (
+      user_id, user_query, assistant, kind, source, metadata, is_remembered)
+    select r.user_id, maas.maas_format_call(action.tool_name, p_args), r.assistant, 'action', r.source,
+      jsonb_strip_nulls(jsonb_build_object('account', action.account_id))
+        || jsonb_build_object('edit', jsonb_build_object('action', p_id, 'arguments', p_args)), false
+    from maas.pipeline_runs r where r.id = action.run_id and r.user_id = p_user
+    returning 'looking', 'pending', i.id;
+    if not found then  -- the user was erased while this waited
+      return query select 'not_found', null, null::uuid;
+    end if;
   end if;
 end
 $$;
 comment on function maas.maas_edit_action is
-  'Returns edited, already_decided, withdrawn, expired or not_found (also for an action of another user), '
-  'and the action''s status';
+  'Returns edited, looking (the tool looks the arguments up: run_id stores them, its answer says what came of it), '
+  'already_decided, withdrawn, expired, queue_full or not_found (also for an action of another user), and the '
+  'action''s status';
+
+create or replace function maas.maas_finish_edit(p_run uuid, p_attempt int, p_args jsonb, p_wording jsonb)
+returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  asked record;
+begin
+  select r.user_id, (r.metadata->'edit'->>'action')::uuid as action into asked from maas.pipeline_runs r
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return 'lost';
+  end if;
+  update maas.chat_pending_actions a set tool_args = p_args, args_hash = maas.maas_hash_arguments(p_args),
+    wording = p_wording
+  where a.id = asked.action and a.user_id = asked.user_id and a.status = 'pending' and a.expires_at > maas.maas_now();
+  if found then
+    return 'edited';
+  end if;
+  return coalesce((select maas.maas_name_decision(v.status, v.decided_by) from maas.v_actions v
+    where v.id = asked.action and v.user_id = asked.user_id), 'not_found');
+end
+$$;
+comment on function maas.maas_finish_edit is
+  'Stores the arguments that a run has looked up in the action that they were edited for; returns edited, '
+  'already_decided, withdrawn, expired, not_found, or lost: the caller no longer owns the run';
 
 create or replace function maas.maas_decide_action(
   p_id uuid, p_user uuid, p_decision text, p_by text, p_args jsonb default null,
@@ -111,7 +163,7 @@ begin
     raise invalid_parameter_value
       using message = format('decision: approve or reject, not %s', coalesce(p_decision, 'null'));
   end if;
-  select a.status, a.expires_at, a.run_id, a.conversation_id, a.tool_name, a.tool_args, a.action_run_id,
+  select a.status, a.expires_at, a.run_id, a.conversation_id, a.tool_name, a.tool_version, a.tool_args, a.action_run_id,
     maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash) as fingerprint into action
   from maas.chat_pending_actions a where a.id = p_id and a.user_id = p_user for update;
   if not found then
@@ -124,6 +176,10 @@ begin
     return query select 'expired', 'expired', null::uuid;
   elsif p_fingerprint <> action.fingerprint then
     return query select 'changed', action.status::text, null::uuid;
+  elsif p_decision = 'approve' and p_args <> action.tool_args
+    and maas.maas_is_looked_up(action.tool_name, action.tool_version) then
+    raise invalid_parameter_value
+      using message = format('p_args: %s looks them up first: call maas_edit_action, then decide', action.tool_name);
   elsif p_decision = 'reject' then
     update maas.chat_pending_actions a set decided_by = p_by, decided_at = maas.maas_now(), status = 'rejected'
     where a.id = p_id;
@@ -154,7 +210,8 @@ $$;
 comment on function maas.maas_decide_action is
   'Returns decided, already_decided, withdrawn, expired, changed (it is not what p_fingerprint names), '
   'queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. '
-  'p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
+  'p_args replaces the proposed arguments, unless their tool looks them up (maas_edit_action), p_queue_limit bounds '
+  'the user''s unfinished requests';
 
 create or replace function maas.maas_expire_actions(p_limit int default 500)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

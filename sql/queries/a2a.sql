@@ -63,7 +63,8 @@ select p.id, p.conversation_id, p.state, p.changed_at, (select count(*) from fou
     select jsonb_agg(
       jsonb_build_object(
         'id', a.id, 'tool', a.tool, 'arguments', a.arguments, 'fingerprint', a.fingerprint, 'expires_at', a.expires_at,
-        'title', a.wording->'title', 'reason', a.wording->'reason')
+        'title', a.wording->'title', 'reason', a.wording->'reason', 'object', a.wording->'object',
+        'changes', a.wording->'changes')
       order by a.created_at, a.place, a.id)
     from proposed a where a.task = p.id::text and a.status = 'pending') as waiting
 from page p

@@ -42,8 +42,11 @@ where r.id = any($1::uuid[]);
 -- name: tool_parameters  -- $1 tool
 select parameters, version from maas.tools where name = $1;
 
--- name: edit_action  -- $1 id, $2 user, $3 arguments
-select verdict, status from maas.maas_edit_action($1, $2, $3::jsonb);
+-- name: edit_action  -- $1 id, $2 user, $3 arguments, $4 how many unfinished requests the user may have, or null
+select verdict, status, run_id from maas.maas_edit_action($1, $2, $3::jsonb, $4);
+
+-- name: finish_edit  -- $1 run that looked them up, $2 attempt, $3 arguments, $4 wording
+select maas.maas_finish_edit($1, $2, $3::jsonb, $4::jsonb);
 
 -- name: decide_action  -- $1 id, $2 user, $3 approve or reject, $4 who decides,
 -- $5 how many unfinished requests the user may have, or null, $6 fingerprint of what was shown, or null

@@ -34,17 +34,21 @@ select name, role_name, definition from maas.assistants where name = $1 and is_a
 select source from maas.pipeline_runs where id = $1;
 
 -- name: keep_tools  -- $1 tools
-insert into maas.tools (name, domain, description, parameters, argument_names, effect, version, is_idempotent)
-select t.name, t.domain, t.description, t.parameters, t.argument_names, t.effect, t.version, t.is_idempotent
+insert into maas.tools (name, domain, description, parameters, argument_names, effect, version, is_idempotent,
+  is_looked_up)
+select t.name, t.domain, t.description, t.parameters, t.argument_names, t.effect, t.version, t.is_idempotent,
+  t.is_looked_up
 from jsonb_to_recordset($1::jsonb) as t(
   name text, domain text, description text, parameters jsonb, argument_names text[], effect text, version text,
-  is_idempotent boolean)
+  is_idempotent boolean, is_looked_up boolean)
 order by t.name
 on conflict (name) do update set domain = excluded.domain, description = excluded.description,
   parameters = excluded.parameters, argument_names = excluded.argument_names, effect = excluded.effect,
-  version = excluded.version, is_idempotent = excluded.is_idempotent, updated_at = now()
-where (tools.domain, tools.description, tools.version, tools.is_idempotent, tools.argument_names) is distinct from (
-  excluded.domain, excluded.description, excluded.version, excluded.is_idempotent, excluded.argument_names);
+  version = excluded.version, is_idempotent = excluded.is_idempotent,
+  is_looked_up = excluded.is_looked_up, updated_at = now()
+where (tools.domain, tools.description, tools.version, tools.is_idempotent, tools.argument_names, tools.is_looked_up)
+  is distinct from (excluded.domain, excluded.description, excluded.version, excluded.is_idempotent,
+    excluded.argument_names, excluded.is_looked_up);
 
 -- name: list_tools  -- $1 domain or null
 select name, domain, effect, description, parameters, version, is_idempotent from maas.tools
@@ -59,6 +63,9 @@ select verdict, run_id from maas.maas_insert_call($1, $2, $3, $4::jsonb, $5, $6,
 
 -- name: own_call  -- $1 run: the call that its client makes itself, or null
 select metadata->'call' as call from maas.pipeline_runs where id = $1 and kind = 'action';
+
+-- name: edited_call  -- $1 run: the action whose edited arguments it looks up, and these, or null
+select metadata->'edit' as edit from maas.pipeline_runs where id = $1 and kind = 'action';
 
 -- name: count_tool_call  -- $1 run, $2 attempt
 select maas.maas_count_call($1, $2);

@@ -10,6 +10,7 @@ create table maas.tools (
   is_idempotent boolean not null,
   updated_at timestamptz not null default now(),
   argument_names text[] not null default '{}',
+  is_looked_up boolean not null default false,
   constraint parameters_exceed_100_levels
     check (not parameters @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
@@ -17,6 +18,8 @@ comment on table maas.tools is 'The tools that orchestrators offer; written by t
 comment on column maas.tools.version is 'Changes with name, schema or effect';
 comment on column maas.tools.argument_names is
   'The names of its arguments in the order of its schema, which parameters does not keep';
+comment on column maas.tools.is_looked_up is
+  'Whether it looks up the arguments of a call before its user decides on it';
 
 create table maas.tool_counts (
   run_id uuid not null references maas.pipeline_runs on delete cascade,

@@ -15,6 +15,7 @@ import { type Asked, serve } from "./server";
 const USER = "00000000-0000-4000-8000-000000000001";
 let action: Action;
 let others: Action[] = [];
+let lookedUp: Partial<Action> = {};
 
 function answer({ method, path, body }: Asked) {
   if (path === "/ui/config.json")
@@ -27,7 +28,7 @@ function answer({ method, path, body }: Asked) {
     action = { ...action, status: "rejected" };
     return { body: { results: [action, ...others], next: null } };
   }
-  if (method === "PATCH") action = { ...action, arguments: body.arguments, fingerprint: "edited" };
+  if (method === "PATCH") action = { ...action, arguments: body.arguments, fingerprint: "edited", ...lookedUp };
   else if (body.fingerprint !== action.fingerprint)
     return { status: 409, body: { error: { code: "changed", message: "it has changed" } } };
   else action = { ...action, status: path.endsWith("approve") ? "approved" : "rejected" };
@@ -95,6 +96,7 @@ beforeEach(async () => {
 });
 afterEach(() => {
   others = [];
+  lookedUp = {};
   chooseLanguage(null);
   cleanup();
 });
@@ -135,6 +137,20 @@ test("arguments that one has changed oneself are approved as they were changed, 
   await waitFor(() => expect(action.status).toBe("approved"));
   expect(decisions()).toEqual([{ user_id: USER, fingerprint: "edited" }]);
   expect(action.arguments).toEqual({ to: "bob@example.org", copies: 1 });
+});
+
+test("what the server has looked up after a change is shown before it is approved", async () => {
+  const limit = { en: "daily limit", ru: "предел в день" };
+  lookedUp = { arguments: { to: "bob-7", copies: 1 }, object: "Bob", changes: [{ name: limit, old: 10, new: 20 }] };
+  fireEvent.click(screen.getByRole("button", { name: "Edit the arguments" }));
+  fireEvent.change(screen.getByLabelText("to *"), { target: { value: "bob" } });
+  fireEvent.click(screen.getByRole("button", { name: "Approve" }));
+  expect((await screen.findByRole("status")).textContent).toMatch(/look at it, then decide/);
+  expect(screen.getByRole("region").textContent).toContain("onBobdaily limit10 → 20tobob-7");
+  expect([action.status, decisions()]).toEqual(["pending", []]);
+  fireEvent.click(screen.getByRole("button", { name: "Approve" }));
+  await waitFor(() => expect(action.status).toBe("approved"));
+  expect(decisions()).toEqual([{ user_id: USER, fingerprint: "edited" }]);
 });
 
 test("a field that holds no value of its kind says so, and nothing is sent", async () => {

@@ -94,6 +94,11 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         _check_size(steps)
         return fields | {"steps": [_shown(step) for step in steps]}
 
+    async def prepare_edit(task: ComplexTask, _: ToolContext) -> dict[str, Any]:
+        """The task with the steps that its user has edited, which are not worked out again. Raises ToolFailure."""
+        _check_steps(_plan_of(task))
+        return task.model_dump(by_alias=True, mode="json")
+
     async def verify(_: ComplexTask, __: ToolContext, data: Any) -> Any:
         """How many steps of the task are there."""
         return {"steps": len(await deps.db.rows(core.task_steps, UUID(data["taskRunId"])))}
@@ -108,6 +113,7 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         verify=verify,
         wording=WORDING,
         prepare=prepare,
+        prepare_edit=prepare_edit,
     )
     async def delegate(task: ComplexTask, context: ToolContext) -> Any:
         """Have 8 or more steps, or an operation on 10 or more people or events, done in the background, with a report.
@@ -115,10 +121,7 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         Warn the user that it may take minutes. It begins only after the user has approved its steps. Not for fewer
         steps, and not for search alone.
         """
-        steps = [
-            PlanStep(one.title, one.tool, tuple(one.depends_on), one.items or 1, one.arguments, one.prompt)
-            for one in task.steps
-        ]
+        steps = _plan_of(task)
         _check_steps(steps)
         run_id = await insert_task(
             deps.db,
@@ -132,6 +135,13 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         return ToolAnswer(data, final=STARTED.format(steps=len(steps)))
 
     return delegate
+
+
+def _plan_of(task: ComplexTask) -> list[PlanStep]:
+    return [
+        PlanStep(one.title, one.tool, tuple(one.depends_on), one.items or 1, one.arguments, one.prompt)
+        for one in task.steps
+    ]
 
 
 def _shown(step: PlanStep) -> dict[str, Any]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
 
-from maas.conversations.actions import Decision, decide_action, edit_action
+from maas import queries
+from maas.conversations.actions import Decision, decide_action, read_action
 from maas.conversations.agent_tasks import SOURCE, Task, find_task
 from maas.http.a2a.errors import A2AError, Code, task_not_found, unsupported
 from maas.http.a2a.schemas import A2AMessage, DecisionPart
+from maas.http.action_edits import edit
 from maas.http.chats import conversation_named, decode_images, key_of, read_query, store_images
 from maas.http.state import AppState
 from maas.runs.submit import Submission
@@ -123,7 +126,20 @@ async def _decide(state: AppState, sender: Sender, task: Task, parts: Sequence[D
         for action_id in waiting if part.action is None else [part.action]:
             fingerprint = part.fingerprint
             if part.approved and part.arguments is not None:
-                fingerprint = (await edit_action(state.db, action_id, sender.user_id, part.arguments))["fingerprint"]
+                action, is_looked_up = await _edit(state, sender, action_id, part.arguments)
+                if is_looked_up:  # it waits as it is now, and the task says so
+                    continue
+                fingerprint = action["fingerprint"]
             decision: Decision = "approve" if part.approved else "reject"
             limit = state.submissions.queue_limit
             await decide_action(state.db, action_id, sender.user_id, decision, sender.caller, limit, fingerprint)
+
+
+async def _edit(
+    state: AppState, sender: Sender, action_id: UUID, arguments: dict[str, Any]
+) -> tuple[queries.ActionRow, bool]:
+    """Return the action with these arguments, and whether they were looked up and have to be shown again."""
+    action = await read_action(state.db, action_id, sender.user_id)
+    if action["arguments"] == arguments:
+        return action, False
+    return await edit(state, action_id, sender.user_id, arguments, sender.caller)

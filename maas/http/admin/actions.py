@@ -10,10 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas import queries
-from maas.http.actions import Effect
 from maas.http.admin import USER_NAME, admin_of, note_read, read_names
 from maas.http.request_input import read_cursor, read_limit, read_parameter, write_cursor
-from maas.http.schemas import Phrase, Schema, json_response
+from maas.http.schemas import Effect, Phrase, Schema, json_response
 from maas.http.state import app_state
 
 

@@ -13,7 +13,7 @@ from structlog.contextvars import bind_contextvars
 from maas import queries
 from maas.conversations.actions import ActionStatus, read_action
 from maas.http.ag_ui.events import AgentEvents
-from maas.http.ag_ui.resume import Rejected, Shown, decide
+from maas.http.ag_ui.resume import Rejected, Reviewed, Shown, decide
 from maas.http.ag_ui.schemas import AgentInput, AgentMessage
 from maas.http.authorize import hold_stream, principal_of, read_body
 from maas.http.chats import bad_message, conversation_named, decode_images, key_of, read_query, store_images
@@ -41,11 +41,9 @@ async def post_ag_ui(request: Request) -> Response:
     user_id = await resolve_user(request, body.user or read_user_header(request))
     hold_stream(request)
     conversation_id = conversation_named(user_id, body.thread_id)
-    shown: Sequence[Shown | Rejected]
+    shown: Sequence[Shown | Rejected | Reviewed]
     if body.resume:
-        shown = await decide(
-            state.db, state.submissions, state.event_stream, user_id, conversation_id, body.resume, principal.name
-        )
+        shown = await decide(state, user_id, conversation_id, body.resume, principal.name)
     else:
         assistant = request.path_params["model"]
         run_id = await _ask(state, body, user_id, conversation_id, assistant, principal.name)
@@ -98,14 +96,17 @@ def _read(message: AgentMessage) -> tuple[str, list[str]]:
 
 
 async def stream_events(
-    state: AppState, events: AgentEvents, shown: Sequence[Shown | Rejected], keep_alive_s: float = KEEP_ALIVE_S
+    state: AppState,
+    events: AgentEvents,
+    shown: Sequence[Shown | Rejected | Reviewed],
+    keep_alive_s: float = KEEP_ALIVE_S,
 ) -> AsyncGenerator[str, None]:
     """Yield the events of a run of the protocol, up to its end. Disconnecting does not cancel what it shows."""
     yield events.begin()
     last: UUID | None = None
     for one in shown:
-        if isinstance(one, Rejected):
-            yield events.reject(one)
+        if not isinstance(one, Shown):
+            yield events.answer(one)
             continue
         events.show(one)
         last, is_answered = one.run_id, False

@@ -12,7 +12,7 @@ from typing import Any
 from maas import queries
 from maas.engine.events import EventType
 from maas.engine.states import Status
-from maas.http.ag_ui.resume import CallNames, Rejected, Shown
+from maas.http.ag_ui.resume import CallNames, Rejected, Reviewed, Shown
 from maas.http.openai.completions import StreamedText
 from maas.http.schemas import to_source
 from maas.plugins import events_of_plugins
@@ -76,9 +76,15 @@ class AgentEvents:
         yield from self._add_text(self._text.finish(final_answer))
         yield from self._close_all()
 
-    def reject(self, rejected: Rejected) -> str:
-        """Return the result of a call that was not approved."""
-        return _result(rejected.tool_call_id, REJECTED) if rejected.tool_call_id else ""
+    def answer(self, decided: Rejected | Reviewed) -> str:
+        """Return the events for an action that is not executed: one that was reviewed ends the run as an interrupt."""
+        call = decided.tool_call_id
+        if isinstance(decided, Rejected):
+            return _result(call, REJECTED) if call else ""
+        self.action_ids.append(str(decided.action_id))
+        if call is not None:
+            self._calls_of[str(decided.action_id)] = call
+        return ""
 
     def finish(self, answer: RunAnswer | None, actions: Sequence[queries.ActionRow]) -> str:
         """Return the end of the run; with `actions` that wait it is an interrupt."""
@@ -117,14 +123,15 @@ class AgentEvents:
     def _interrupt(self, action: queries.ActionRow) -> dict[str, Any]:
         """The interrupt that an action is; its answer is a `Verdict`."""
         wording: dict[str, Any] = action["wording"]
-        described = {name: wording[name] for name in ("title", "reason", "object") if wording.get(name)}
+        described = {name: wording[name] for name in ("title", "reason", "object", "changes") if wording.get(name)}
         parameters = action["parameters"] or {"type": "object"}
         properties = DECISION | {"editedArgs": parameters}
+        call = self._calls_of.get(str(action["id"]))
         return {
             "id": str(action["id"]),
             "reason": "tool_call",
             "message": _message(action["tool"], wording),
-            "toolCallId": self._calls_of[str(action["id"])],
+            **({} if call is None else {"toolCallId": call}),
             "responseSchema": {"type": "object", "properties": properties, "required": ["approved"]},
             "expiresAt": action["expires_at"].isoformat(),
             "metadata": {

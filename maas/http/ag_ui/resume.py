@@ -13,16 +13,15 @@ from maas.conversations.actions import (
     ActionStatus,
     Decision,
     decide_action,
-    edit_action,
     list_actions,
     not_found,
     read_action,
 )
 from maas.engine.events import EventType
+from maas.http.action_edits import edit
 from maas.http.ag_ui.schemas import ResumeEntry
+from maas.http.state import AppState
 from maas.runs.event_stream import Cursor, EventStream
-from maas.runs.submit import Submitter
-from shared.db import Database
 from shared.errors import MaasError
 
 
@@ -41,6 +40,14 @@ class Shown:
 class Rejected:
     """An action that was rejected; `tool_call_id` is None if the client was not shown a call."""
 
+    tool_call_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """An action whose edited arguments were looked up: it waits, and is shown as it is now. See `Rejected`."""
+
+    action_id: UUID
     tool_call_id: str | None
 
 
@@ -81,19 +88,14 @@ def _key(data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 async def decide(
-    db: Database,
-    submitter: Submitter,
-    stream: EventStream,
-    user_id: UUID,
-    conversation_id: UUID,
-    entries: Sequence[ResumeEntry],
-    by: str,
-) -> list[Shown | Rejected]:
+    state: AppState, user_id: UUID, conversation_id: UUID, entries: Sequence[ResumeEntry], by: str
+) -> list[Shown | Rejected | Reviewed]:
     """Decide the actions that the entries name, once however often they are sent.
 
     Nothing is decided if one of them is not of this conversation, or if one that waits in the same run is left out.
-    Raises MaasError: `not_found`, `bad_parameter`, and those of `edit_action` and `decide_action`.
+    Raises MaasError: `not_found`, `bad_parameter`, and those of `edit` and `decide_action`.
     """
+    db = state.db
     actions = [await read_action(db, entry.interrupt_id, user_id) for entry in entries]
     for action in actions:
         if action["conversation_id"] != conversation_id:
@@ -103,31 +105,27 @@ async def decide(
         waiting = await list_actions(db, user_id, run_id=run_id, status=ActionStatus.PENDING)
         if left := [str(one["id"]) for one in waiting if one["id"] not in named]:
             raise MaasError("bad_parameter", f"resume: answer all interrupts of the run at once, {', '.join(left)} too")
-    return [
-        await _decide(db, submitter, stream, user_id, entry, action, by)
-        for entry, action in zip(entries, actions, strict=True)
-    ]
+    return [await _decide(state, user_id, entry, action, by) for entry, action in zip(entries, actions, strict=True)]
 
 
 async def _decide(
-    db: Database,
-    submitter: Submitter,
-    stream: EventStream,
-    user_id: UUID,
-    entry: ResumeEntry,
-    action: queries.ActionRow,
-    by: str,
-) -> Shown | Rejected:
+    state: AppState, user_id: UUID, entry: ResumeEntry, action: queries.ActionRow, by: str
+) -> Shown | Rejected | Reviewed:
     verdict = entry.payload if entry.status == "resolved" else None
     is_approved = verdict is not None and verdict.approved
     if not _was_decided_so(action, is_approved):
         fingerprint = (entry.metadata or {}).get("fingerprint")
-        if is_approved and verdict is not None and verdict.edited_args is not None:
-            fingerprint = (await edit_action(db, action["id"], user_id, verdict.edited_args))["fingerprint"]
+        edited = verdict.edited_args if is_approved and verdict is not None else None
+        if edited is not None and edited != action["arguments"]:
+            row, is_looked_up = await edit(state, action["id"], user_id, edited, by)
+            if is_looked_up:
+                return Reviewed(row["id"], await _find_call(state.event_stream, row["run_id"], str(row["id"])))
+            fingerprint = row["fingerprint"]
         shown = fingerprint if isinstance(fingerprint, str) else None
         decision: Decision = "approve" if is_approved else "reject"
-        action = await decide_action(db, action["id"], user_id, decision, by, submitter.queue_limit, shown)
-    call = await _find_call(stream, action["run_id"], str(action["id"]))
+        limit = state.submissions.queue_limit
+        action = await decide_action(state.db, action["id"], user_id, decision, by, limit, shown)
+    call = await _find_call(state.event_stream, action["run_id"], str(action["id"]))
     if not is_approved:
         return Rejected(call)
     run_id = action["action_run_id"]

@@ -106,6 +106,21 @@ def test_a_task_waits_for_consent(office: Office, key: dict[str, str]) -> None:
     assert lines(office.stack.folder) == [str(number) for number in range(9)]
 
 
+def test_the_steps_that_a_person_has_edited_are_those_that_wait(office: Office, key: dict[str, str]) -> None:
+    """They are not worked out again, and checked at once: what cannot be begun is refused before it is approved."""
+    office.plan = [line(str(number), arguments=json.dumps({"text": str(number)}), prompt="") for number in range(9)]
+    body = post(office, COMPLEX, key, TASK_ARGUMENTS)[1]
+    client, path = office.stack.client, f"/v1/actions/{body['action_id']}"
+    arguments = client.get(path, headers=key).json()["arguments"]
+    arguments["steps"][8]["title"] = "Строка последняя"
+    edited = client.patch(path, json={"user_id": str(office.user), "arguments": arguments}, headers=key)
+    assert edited.status_code == 200 and edited.json()["arguments"] == arguments
+    arguments["steps"] = arguments["steps"][:2]
+    refused = client.patch(path, json={"user_id": str(office.user), "arguments": arguments}, headers=key)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_request")
+    assert len(client.get(path, headers=key).json()["arguments"]["steps"]) == 9 and not lines(office.stack.folder)
+
+
 def test_a_small_task_is_refused(office: Office, key: dict[str, str]) -> None:
     office.plan = [line("0", arguments='{"text": "0"}', prompt="")]
     status, body = post(office, COMPLEX, key, TASK_ARGUMENTS)

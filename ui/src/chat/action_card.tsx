@@ -61,13 +61,18 @@ function WaitingCard({ action }: { action: Action }) {
   const [isPutOff, setPutOff] = useState(false);
   const [edit, setEdit] = useState<Edit | null>(null);
   const edited = edit?.fingerprint === action.fingerprint ? edit.texts : null; // of what stands here now
+  const [reviewed, setReviewed] = useState(""); // fingerprint of what was looked up after an edit
   const [wrong, setWrong] = useState<string[]>([]);
   const fields = useMemo(() => fieldsOf(action), [action]);
   useTick();
   const decide = useMutation({
     mutationFn: async ({ word, values }: { word: "approve" | "reject"; values?: Record<string, unknown> }) => {
       let { fingerprint } = action; // of what stands here; the server refuses to decide on anything else
-      if (values) ({ fingerprint } = await patch(`/v1/actions/${action.id}`, { user_id: userId, arguments: values }));
+      if (values) {
+        const changed = await patch(`/v1/actions/${action.id}`, { user_id: userId, arguments: values });
+        ({ fingerprint } = changed);
+        if (isLookedUp(changed, values)) return setReviewed(fingerprint); // one decides on what one has seen
+      }
       return post(`/v1/actions/${action.id}/${word}`, { user_id: userId, fingerprint });
     },
     onError: (error) => isChange(error) && setEdit(null),
@@ -104,6 +109,11 @@ function WaitingCard({ action }: { action: Action }) {
         {sayOr(`action.${action.effect}`, action.effect)}
       </p>
       {action.reason && <p>{phrase(action.reason)}</p>}
+      {reviewed === action.fingerprint && edited === null && (
+        <p role="status" className="font-semibold">
+          {say("action.reviewed")}
+        </p>
+      )}
       {isChange(decide.error) ? (
         <p role="alert" className="font-semibold text-warn">
           {say("action.changed")}
@@ -184,6 +194,12 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 function nameOf(by: string | null, userId: string): string {
   if (by === "http" || by === `jwt:${userId}`) return say("chat.you");
   return by === "words" ? say("action.byWords") : visible(by ?? "–");
+}
+
+/** Whether the tool has looked up what the changed arguments would do, so that there is more to see than was written. */
+function isLookedUp(action: Action, values: Record<string, unknown>): boolean {
+  const isOther = Object.entries(values).some(([name, value]) => inWords(action.arguments[name]) !== inWords(value));
+  return isOther || action.object !== null || action.changes.length > 0;
 }
 
 /** Whether the server says that the action is not any more what was shown. */

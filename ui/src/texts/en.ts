@@ -268,6 +268,7 @@ export const en = {
   "action.decided": "{status}, {by}, {when}",
   "action.withdrawn": "withdrawn, because its question was asked again, {when}",
   "action.changed": "It has changed since it was shown to you. This is how it looks now; nothing was decided.",
+  "action.reviewed": "This is what will be done now. Nothing is done yet: look at it, then decide.",
   "action.notJson": "This is not valid JSON.",
   "action.notValue": "Enter a value of this kind.",
   "action.lines": "One a line",

@@ -265,6 +265,7 @@ export const ru: Record<keyof typeof en, string> = {
   "action.decided": "{status}, {by}, {when}",
   "action.withdrawn": "отозвано, потому что вопрос задан заново, {when}",
   "action.changed": "Действие изменилось с тех пор, как вы его увидели. Вот как оно выглядит сейчас; ничего не решено.",
+  "action.reviewed": "Вот что теперь будет сделано. Ничего ещё не сделано: посмотрите и решите.",
   "action.notJson": "Это не JSON.",
   "action.notValue": "Такого значения здесь быть не может.",
   "action.lines": "По одному в строке",
