@@ -159,12 +159,18 @@ test("amoCRM answers before it is connected, and an instance is named where that
   press("Check and connect amoCRM");
   expect(await screen.findByText(/amoCRM is connected: 5 stages, prices in KZT/)).toBeTruthy();
   type("Instance", "sales");
-  press("Connect WhatsApp");
-  expect(await screen.findByText(/The instance is stored/)).toBeTruthy();
+  check = { status: 400, body: { error: { code: "bad_parameter", message: "nothing was stored: no such instance" } } };
+  press("Check and connect WhatsApp");
+  expect(await screen.findByText(/no such instance/)).toBeTruthy();
+  check = { body: { facebook: null, crm: null, whatsapp: { state: "close", is_linked: false } } };
+  press("Check and connect WhatsApp");
+  expect(await screen.findByText(/no telephone is linked to the instance: scan its QR code/)).toBeTruthy();
   const crm = { url: "https://kitchens.amocrm.ru", token: TOKEN };
   expect(sent()).toEqual([
     [`/v1/users/${USER}/ads/check`, { crm }],
     [`/v1/users/${USER}/ads/connections`, { business: "Kitchens", crm }],
+    [`/v1/users/${USER}/ads/check`, { whatsapp: { instance: "sales" } }],
+    [`/v1/users/${USER}/ads/check`, { whatsapp: { instance: "sales" } }],
     [`/v1/users/${USER}/ads/connections`, { business: "Kitchens", whatsapp: { instance: "sales" } }],
   ]);
 });

@@ -21,6 +21,7 @@ from maas.assistants.ads.connections import (
     Business,
     ask_crm,
     ask_facebook,
+    ask_whatsapp,
 )
 from maas.assistants.ads.owner import Owner, with_owner
 from maas.assistants.ads.settings import AdsSettings
@@ -146,10 +147,7 @@ class _Steps:
         url, key = settings.evolution_base_url, settings.evolution_api_key.get_secret_value()
         if not (instance := instance or await self._ask_instance(EvolutionClient(self._http, url, "", key))):
             return
-        try:
-            state = await EvolutionClient(self._http, url, instance, key).state()
-        except VendorError as error:
-            raise MaasError("bad_parameter", f"nothing was stored: {error.message}") from error
+        state = await ask_whatsapp(self._http, settings, instance)
         self.account_id = await self._business.add_whatsapp(instance)
         hint = "" if state == "open" else ": no telephone is linked to it, scan its QR code"
         note(f"WhatsApp: {instance} is connected, state {state}{hint}")

@@ -17,6 +17,7 @@ import httpx2
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.clients.amocrm import AmoCrmClient, token_ends_at
+from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.clients.facebook import FacebookClient
 from maas.assistants.ads.clients.facebook_objects import AdAccount
 from maas.assistants.ads.settings import AdsSettings
@@ -112,6 +113,20 @@ async def ask_crm(http: httpx2.AsyncClient, url: str, token: str) -> CrmAnswer:
     except VendorError as error:
         raise _refused(error) from error
     return CrmAnswer(len(stages), currency, token_ends_at(token))
+
+
+async def ask_whatsapp(http: httpx2.AsyncClient, settings: AdsSettings, instance: str) -> str | None:
+    """The state of an instance: open, connecting or close; None where this process has no server or key to ask.
+
+    Raises MaasError: `bad_parameter` with what the server answers, `busy` where it does not.
+    """
+    if settings.evolution_base_url is None or settings.evolution_api_key is None:
+        return None
+    key = settings.evolution_api_key.get_secret_value()
+    try:
+        return await EvolutionClient(http, settings.evolution_base_url, instance, key).state()
+    except VendorError as error:
+        raise _refused(error) from error
 
 
 @dataclass(frozen=True, slots=True)

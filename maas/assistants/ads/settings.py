@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
 class AdsSettings(PluginSettings):
     """Models and services. Tokens of ad accounts and CRMs are no settings: they are secrets of users."""
 
-    orchestrator_secrets = ("evolution_api_key", "fb_app_secret")
+    orchestrator_secrets = ("fb_app_secret",)
 
     meta_orchestrator_model: str | None = Field(
         None,
@@ -72,7 +72,9 @@ class AdsSettings(PluginSettings):
         description="URL of an Evolution API server (WhatsApp)",
     )
     evolution_api_key: SecretStr | None = Field(
-        None, validation_alias=AliasChoices("EVOLUTION_API_KEY"), description="key of the Evolution API server"
+        None,
+        validation_alias=AliasChoices("EVOLUTION_API_KEY"),
+        description="key of the Evolution API server; the HTTP process asks about an instance with it",
     )
     evolution_instance: str | None = Field(
         None,

@@ -19,7 +19,10 @@ from tests.stack import Stack
 from tests.standins.running import Running, standin
 
 WHATSAPP_KEY = "evolutionkey0123456789"
-WHATSAPP: dict[str, Any] = {"api_key": WHATSAPP_KEY, "instances": {"sales": {"state": "open"}}}
+WHATSAPP: dict[str, Any] = {
+    "api_key": WHATSAPP_KEY,
+    "instances": {"sales": {"state": "open"}, "warehouse": {"state": "close"}},
+}
 BAD_TOKEN = "EAABunknown0123456789"
 
 
@@ -39,6 +42,7 @@ def stack(
 ) -> Iterator[Stack]:
     facebook, crm, whatsapp = services
     urls = {"FB_BASE_URL": facebook.url, "AMOCRM_BASE_URL": crm.url, "EVOLUTION_BASE_URL": whatsapp.url}
+    urls |= {"EVOLUTION_API_KEY": WHATSAPP_KEY}
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), MAAS_AUTH="keys", **urls) as running:
         running.start_server()
         yield running
@@ -105,7 +109,8 @@ def test_a_token_is_tried_and_nothing_is_stored(ann: Person, facebook: Running, 
     assert found["missing_permissions"] == ["leads_retrieval"] and found["permissions_unknown"] is None
     assert found["token_ends_at"] == "2026-12-01T00:00:00Z"
     answer = ann.post("check", crm={"url": crm.url, "token": CRM_TOKEN}).json()
-    assert answer == {"facebook": None, "crm": {"stages": 5, "currency": "USD", "token_ends_at": None}}
+    crm_answer = {"stages": 5, "currency": "USD", "token_ends_at": None}
+    assert answer == {"facebook": None, "crm": crm_answer, "whatsapp": None}
     assert ann.stored() == 0 and ann.get()["businesses"] == []
 
 
@@ -114,7 +119,8 @@ def test_a_token_is_tried_and_nothing_is_stored(ann: Person, facebook: Running, 
     [
         ("check", {"facebook": {"token": BAD_TOKEN}}, 400, "does not accept the access token"),
         ("check", {"facebook": {"token": TOKEN}, "crm": {"url": "https://a.amocrm.ru", "token": TOKEN}}, 422, "one of"),
-        ("check", {}, 422, "facebook or crm"),
+        ("check", {}, 422, "facebook or crm or whatsapp"),
+        ("check", {"whatsapp": {"instance": "sales"}}, 403, "administrator"),
         ("check", {"facebook": {"token": "short"}}, 422, "facebook.token"),
         ("check", {"facebook": {"token": f"{BAD_TOKEN}\n{BAD_TOKEN}"}}, 400, "nothing was stored"),
         ("connections", {"business": "Окна"}, 422, "facebook, crm or whatsapp"),
@@ -166,6 +172,33 @@ def test_a_service_that_is_away_is_no_bad_token(user: UUID, database: str, tmp_p
         reply = alone.client.post(f"/v1/users/{user}/ads/check", json={"facebook": {"token": BAD_TOKEN}})
     assert (reply.status_code, reply.json()["error"]["code"], reply.headers["Retry-After"]) == (503, "busy", "10")
     assert "nothing was stored: Facebook cannot be reached" in reply.json()["error"]["message"]
+
+
+def test_the_whatsapp_server_is_asked_at_once(operator: Person, services: tuple[Running, ...]) -> None:
+    """Its words where it knows no such instance; whether a telephone is linked; without an answer nothing is stored."""
+    whatsapp = services[2]
+    for instance, state in (("sales", "open"), ("warehouse", "close")):
+        found = operator.post("check", whatsapp={"instance": instance}).json()
+        assert found["whatsapp"] == {"state": state, "is_linked": state == "open"}
+    for what, more in (("check", {}), ("connections", {"business": "Окна"})):
+        reply = operator.post(what, whatsapp={"instance": "bakery"}, **more)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_parameter")
+        assert "nothing was stored: WhatsApp" in reply.text and "bakery" in reply.text, reply.text
+    whatsapp.fault("status", path="/instance/connectionState", status=503, times=99)
+    reply = operator.post("connections", business="Окна", whatsapp={"instance": "sales"})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (503, "busy") and operator.stored() == 0
+    whatsapp.clear_faults()
+    assert operator.post("connections", business="Окна", whatsapp={"instance": "warehouse"}).status_code == 201
+
+
+def test_without_a_key_the_whatsapp_server_is_not_asked(user: UUID, database: str, tmp_path: Path) -> None:
+    """Orchestrators have it: what they read stands beside the connection."""
+    with Stack(database, tmp_path, EVOLUTION_BASE_URL="http://127.0.0.1:9", EVOLUTION_API_KEY="") as alone:
+        alone.start_server()
+        path, whatsapp = f"/v1/users/{user}/ads", {"whatsapp": {"instance": "sales"}}
+        checked = alone.client.post(f"{path}/check", json=whatsapp).json()
+        assert checked["whatsapp"] == {"state": None, "is_linked": None}
+        assert alone.client.post(f"{path}/connections", json=whatsapp | {"business": "Окна"}).status_code == 201
 
 
 def test_both_services_answer_before_one_is_stored(ann: Person, crm: Running) -> None:

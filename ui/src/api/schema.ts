@@ -674,6 +674,7 @@ export interface components {
     CheckResult: {
       facebook: components["schemas"]["FacebookCheck"] | null;
       crm: components["schemas"]["CrmCheck"] | null;
+      whatsapp: components["schemas"]["WhatsappCheck"] | null;
     };
     ClearResult: {
       messages: number;
@@ -695,6 +696,7 @@ export interface components {
     ConnectionCheck: {
       facebook?: components["schemas"]["FacebookToken"] | null;
       crm?: components["schemas"]["CrmToken"] | null;
+      whatsapp?: components["schemas"]["WhatsappChoice"] | null;
     };
     Conversation: {
       id: string;
@@ -2038,6 +2040,10 @@ export interface components {
     };
     WebhookList: {
       results: components["schemas"]["Webhook"][];
+    };
+    WhatsappCheck: {
+      state: string | null;
+      is_linked: boolean | null;
     };
     WhatsappChoice: {
       instance: string;

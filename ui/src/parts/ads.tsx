@@ -275,6 +275,12 @@ function Crm({ business, userId, onDone, proposed }: Own & { proposed: string | 
   );
 }
 
+const LINKED = {
+  true: "ads.whatsappLinked",
+  false: "ads.whatsappNotLinked",
+  null: "ads.whatsappAnswer",
+} as const; // whether the instance has a telephone
+
 function Whatsapp({ business, userId, onDone, allowed }: Own & { allowed: AdsState["whatsapp"] }) {
   const [said, setSaid] = useState<string | null>(null);
   return (
@@ -286,8 +292,10 @@ function Whatsapp({ business, userId, onDone, allowed }: Own & { allowed: AdsSta
           submit={sayAds("ads.connectWhatsapp")}
           onSubmit={async (form) => {
             const whatsapp = { instance: form.get("instance")!.trim() };
-            await post(`/v1/users/${userId}/ads/connections`, { business: named(business), whatsapp });
-            setSaid(sayAds("ads.whatsappAnswer"));
+            const name = named(business);
+            const { whatsapp: answer } = await post(`/v1/users/${userId}/ads/check`, { whatsapp });
+            await post(`/v1/users/${userId}/ads/connections`, { business: name, whatsapp });
+            setSaid(sayAds(LINKED[String(answer!.is_linked) as keyof typeof LINKED]));
             await onDone();
           }}
         >

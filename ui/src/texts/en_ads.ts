@@ -64,7 +64,9 @@ export const enAds = {
   "ads.whatsapp.administrators": "An administrator connects the telephone.",
   "ads.whatsapp.not_configured": "No WhatsApp server is set: EVOLUTION_BASE_URL and EVOLUTION_API_KEY.",
   "ads.instance": "Instance",
-  "ads.connectWhatsapp": "Connect WhatsApp",
+  "ads.connectWhatsapp": "Check and connect WhatsApp",
+  "ads.whatsappLinked": "WhatsApp is connected, and a telephone is linked to the instance.",
+  "ads.whatsappNotLinked": "WhatsApp is connected, but no telephone is linked to the instance: scan its QR code.",
   "ads.whatsappAnswer": "The instance is stored; what it answers stands above once it is read.",
 } as const;
 

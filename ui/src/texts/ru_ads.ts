@@ -63,6 +63,8 @@ export const ruAds: Record<AdsKey, string> = {
   "ads.whatsapp.administrators": "Телефон подключает администратор.",
   "ads.whatsapp.not_configured": "Сервер WhatsApp не задан: EVOLUTION_BASE_URL и EVOLUTION_API_KEY.",
   "ads.instance": "Инстанс",
-  "ads.connectWhatsapp": "Подключить WhatsApp",
+  "ads.connectWhatsapp": "Проверить и подключить WhatsApp",
+  "ads.whatsappLinked": "WhatsApp подключён, телефон к инстансу привязан.",
+  "ads.whatsappNotLinked": "WhatsApp подключён, но телефон к инстансу не привязан: отсканируйте его QR-код.",
   "ads.whatsappAnswer": "Инстанс сохранён; что он ответил, будет видно выше, когда он прочитан.",
 };

@@ -26,6 +26,7 @@ from maas.assistants.ads.connections import (
     Business,
     ask_crm,
     ask_facebook,
+    ask_whatsapp,
 )
 from maas.assistants.ads.settings import AdsSettings
 from maas.http.authorize import principal_of, read_body
@@ -70,19 +71,26 @@ class WhatsappChoice(RequestBody):
 
 
 class ConnectionCheck(RequestBody):
-    """One token to try; nothing is stored."""
+    """One token or instance to try; nothing is stored."""
 
     model_config = ConfigDict(
-        json_schema_extra={"oneOf": [only_field("facebook", "crm"), only_field("crm", "facebook")]}
+        json_schema_extra={
+            "oneOf": [
+                only_field("facebook", "crm", "whatsapp"),
+                only_field("crm", "facebook", "whatsapp"),
+                only_field("whatsapp", "facebook", "crm"),
+            ]
+        }
     )
 
     facebook: FacebookToken | None = None
     crm: CrmToken | None = None
+    whatsapp: WhatsappChoice | None = None
 
     @model_validator(mode="after")
     def _one(self) -> ConnectionCheck:
-        if (self.facebook is None) == (self.crm is None):
-            raise ValueError("send facebook or crm, one of them")
+        if sum(one is not None for one in (self.facebook, self.crm, self.whatsapp)) != 1:
+            raise ValueError("send facebook or crm or whatsapp, one of them")
         return self
 
 
@@ -132,11 +140,17 @@ class CrmCheck(Schema):
     token_ends_at: datetime | None = Field(description="null: never, or the token does not tell it.")
 
 
+class WhatsappCheck(Schema):
+    state: str | None = Field(description="open, connecting or close; null: this server has no key to ask with.")
+    is_linked: bool | None = Field(description="Whether a telephone is linked to the instance; null: not known.")
+
+
 class CheckResult(Schema):
-    """What the service answered; a token that it refuses is the error `bad_parameter` with its words."""
+    """What the service answered; a token or instance that it refuses is the error `bad_parameter` with its words."""
 
     facebook: FacebookCheck | None
     crm: CrmCheck | None
+    whatsapp: WhatsappCheck | None
 
 
 class AdsConnection(Schema):
@@ -176,9 +190,10 @@ async def get_ads(request: Request) -> Response:
 
 
 async def post_ads_check(request: Request) -> Response:
-    """Try a token at its service and return what it answers; nothing is stored."""
+    """Try a token or an instance at its service and return what it answers; nothing is stored."""
     body = await read_body(request, ConnectionCheck)
-    own, facebook, crm = _own_settings(request), None, None
+    own, facebook, crm, whatsapp = _own_settings(request), None, None, None
+    _check_allowed(request, body)
     async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         if body.facebook is not None:
             found = await ask_facebook(http, own, body.facebook.token.get_secret_value())
@@ -189,10 +204,12 @@ async def post_ads_check(request: Request) -> Response:
                 token_ends_at=found.ends_at,
             )
         elif body.crm is not None:
-            _check_host(own, body.crm.url)
             answer = await ask_crm(http, body.crm.url, body.crm.token.get_secret_value())
             crm = CrmCheck(stages=answer.stages, currency=answer.currency, token_ends_at=answer.ends_at)
-    return json_response(CheckResult(facebook=facebook, crm=crm))
+        elif body.whatsapp is not None:
+            state = await ask_whatsapp(http, own, body.whatsapp.instance)
+            whatsapp = WhatsappCheck(state=state, is_linked=None if state is None else state == "open")
+    return json_response(CheckResult(facebook=facebook, crm=crm, whatsapp=whatsapp))
 
 
 async def post_ads_connections(request: Request) -> Response:
@@ -200,10 +217,7 @@ async def post_ads_connections(request: Request) -> Response:
     user_id, body = read_id(request, "user"), await read_body(request, NewConnections)
     state, own = app_state(request), _own_settings(request)
     business = Business(state.db, user_id, body.business.strip(), principal_of(request).name)
-    if body.whatsapp is not None and not _may_name_instances(request):
-        raise MaasError("forbidden", NOT_YOURS)
-    if body.crm is not None:
-        _check_host(own, body.crm.url)
+    _check_allowed(request, body)
     async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:  # all are asked before anything is stored
         token = body.facebook.token.get_secret_value() if body.facebook is not None else ""
         found: Sequence[AdAccount] = ()
@@ -211,6 +225,8 @@ async def post_ads_connections(request: Request) -> Response:
             found = _chosen((await ask_facebook(http, own, token)).accounts, body.facebook.accounts)
         if body.crm is not None:
             await ask_crm(http, body.crm.url, body.crm.token.get_secret_value())
+        if body.whatsapp is not None:
+            await ask_whatsapp(http, own, body.whatsapp.instance)
     for one in found:
         account_id = await business.add_ad_account(one, token)
     if body.crm is not None:
@@ -314,6 +330,14 @@ def _may_name_instances(request: Request) -> bool:
     """Whether the caller serves all users: the instances of the WhatsApp server are those of all of them."""
     principal = principal_of(request)
     return principal.may("admin") and not principal.is_bound
+
+
+def _check_allowed(request: Request, body: ConnectionCheck | NewConnections) -> None:
+    """Raise MaasError for an instance that the caller may not name, `forbidden`, and for a CRM elsewhere."""
+    if body.whatsapp is not None and not _may_name_instances(request):
+        raise MaasError("forbidden", NOT_YOURS)
+    if body.crm is not None:
+        _check_host(_own_settings(request), body.crm.url)
 
 
 def _check_host(settings: AdsSettings, url: str) -> None:
