@@ -6,6 +6,7 @@ account is unknown here, too.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from maas.assistants.ads.clients.facebook_objects import Ad, AdSet, Campaign
 from maas.assistants.ads.goals import Pair
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
-from maas.assistants.ads.references import the_one
+from maas.assistants.ads.references import Refusal, the_one
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.tools.concurrency import run_concurrently
 from maas.tools.tool import ToolContext
@@ -27,8 +28,13 @@ from shared.db import Database
 from shared.query import Query, jsonb, uuid
 
 _VIDEO = ("video_views", "p25", "p50", "p75", "p95")
-NO_CAMPAIGN = "there is no such campaign: take an id or a name from getCampaigns"
-NO_ADSET = "there is no such ad set: take an id or a name from getAdSets"
+NO_CAMPAIGN = Refusal(
+    "there is no such campaign: take an id or a name from getCampaigns", "Такой кампании нет в этом рекламном аккаунте."
+)
+NO_ADSET = Refusal(
+    "there is no such ad set: take an id or a name from getAdSets",
+    "Такой группы объявлений нет в этом рекламном аккаунте.",
+)
 
 
 class AdTree:
@@ -115,11 +121,13 @@ class AdTree:
         known = {one.fb_id: one for one in adsets}
         return [(known.get(str(one.object_fb_id)), one) for one in found]
 
-    async def adset_days(self, adset_fb_ids: Iterable[str], period: Period) -> list[Insights]:
-        """The figures of ad sets by day; they are kept."""
+    async def adset_days(self, adset_fb_ids: Sequence[str], period: Period) -> list[Pair]:
+        """The figures of ad sets by day, which are kept."""
+        with vendor_errors():
+            known = {one.fb_id: one for one in await self.facebook.adsets_by_id(adset_fb_ids)}
         found = [one for fb_id in adset_fb_ids for one in await self.insights("adset", period, fb_id, by_day=True)]
         await self._keep(queries.ads_keep_adset_days, _days(found))
-        return found
+        return [(known.get(str(one.object_fb_id)), one) for one in found]
 
     async def all_days(self, period: Period) -> tuple[int, int]:
         """Keep the figures by day of all ad sets, and with them of directions, and of creatives; how many rows of each.
@@ -163,15 +171,26 @@ class AdTree:
         await self.unlisted_adsets([], [row["fb_id"]])
         return {**await self.find_adset(row["fb_id"]), "is_id": row["is_id"]}
 
-    async def creatives_of(self, ad_fb_ids: Iterable[str]) -> dict[str, UUID]:
-        """Which of our creatives ads show; the ads are read from Facebook if some are not known."""
-        wanted = sorted(set(ad_fb_ids))
-        found = await self._creatives_of(wanted)
-        if len(found) < len(wanted):
+    async def creative_pairs(self, period: Period) -> dict[UUID | None, list[Pair]]:
+        """The figures of ads by the creative that they show, each with its ad set; None: it is not known.
+
+        The ads are read from Facebook if some are not known.
+        """
+        found = await self.insights("ad", period)
+        wanted = sorted({str(one.object_fb_id) for one in found})
+        shown = await self._creatives_of(wanted)
+        if len(shown) < len(wanted):
             _, ads = await self.ads()
             await self.unlisted_ads(ads, wanted)
-            found = await self._creatives_of(wanted)
-        return found
+            shown = await self._creatives_of(wanted)
+        with vendor_errors():
+            adsets = await self.facebook.adsets_by_id(sorted({row["adset_fb_id"] for row in shown.values()}))
+        known = {one.fb_id: one for one in adsets}
+        pairs: defaultdict[UUID | None, list[Pair]] = defaultdict(list)
+        for one in found:
+            row = shown.get(str(one.object_fb_id))
+            pairs[row and row["creative_id"]].append((known.get(row["adset_fb_id"]) if row else None, one))
+        return pairs
 
     async def targets(self) -> list[queries.AdsAdsetTargetsRow]:
         """The targets of ad sets that belong to directions with one."""
@@ -189,9 +208,9 @@ class AdTree:
             await self.facebook.set_daily_budget(adset_fb_id, minor)
         await self._db.rows(queries.ads_set_adset_budget, *self._owner, adset_fb_id, minor)
 
-    async def _creatives_of(self, ad_fb_ids: Sequence[str]) -> dict[str, UUID]:
+    async def _creatives_of(self, ad_fb_ids: Sequence[str]) -> dict[str, queries.AdsCreativesOfRow]:
         rows = await self._db.rows(queries.ads_creatives_of, *self._owner, ad_fb_ids)
-        return {row["fb_id"]: row["creative_id"] for row in rows}
+        return {row["fb_id"]: row for row in rows}
 
     async def _unknown(self, kind: Literal["campaigns", "adsets", "ads"], fb_ids: Iterable[str | None]) -> list[str]:
         """Those of `fb_ids` that are not kept."""

@@ -21,17 +21,24 @@ from maas.assistants.ads.metrics import (
 )
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
-from maas.assistants.ads.references import the_one
+from maas.assistants.ads.references import Refusal, the_one
 from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.targets import judge, versus_targets
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
-NOTES = {
-    name: DEFINITIONS[name] for name in ("roi", "qcpl", "cpl", "cpm", "ctr", "creative_qualification_rate", "tier")
+_SHOWN = ("roi", "qcpl", "cpl", "cpm", "ctr", "creative_qualification_rate", "tier")
+NOTES = {name: DEFINITIONS[name] for name in _SHOWN} | {
+    "results": "leads alone are stored by creative: where its ad sets have other goals, cpl and tier do not judge it, "
+    "and getROIReport has its results goal by goal"
 }
-NO_CREATIVE = "there is no such creative: take an id or a title from getCreatives"
-NOT_UPLOADED = "the creative is not uploaded to Facebook yet: nothing was launched"
+NO_CREATIVE = Refusal(
+    "there is no such creative: take an id or a title from getCreatives", "Такого креатива нет в этом аккаунте."
+)
+NOT_UPLOADED = Refusal(
+    "the creative is not uploaded to Facebook yet: nothing was launched",
+    "Креатив ещё не загружен в Facebook: ничего не запущено.",
+)
 MAX_TITLE_CHARS = 200
 MAX_ADVICE = 10
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from uuid import UUID
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, AdAccount, account_of, ad_account_of
-from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
+from maas.assistants.ads.ad_tree import AdTree, tree_of
+from maas.assistants.ads.goals import Goaled, Pair, goaled
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
-from maas.assistants.ads.references import the_one
+from maas.assistants.ads.references import Refusal, the_one
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
-NO_ADSET = "the direction has no ad set at Facebook, so it has no budget there"
-NO_DIRECTION = "there is no such direction: take an id or a name from getDirections"
+NO_ADSET = Refusal(
+    "the direction has no ad set at Facebook, so it has no budget there",
+    "У направления нет группы объявлений в Facebook, поэтому нет и бюджета.",
+)
+NO_DIRECTION = Refusal(
+    "there is no such direction: take an id or a name from getDirections", "Такого направления нет в этом аккаунте."
+)
 
 
 class Directions:
@@ -52,29 +59,32 @@ class Directions:
         rows = await self._db.rows(queries.ads_directions, *self._owner, reference)
         return the_one(rows, NO_DIRECTION)
 
-    async def figures(self, rows: Sequence[queries.AdsDirectionsRow], period: Period) -> dict[UUID, Figures]:
+    async def figures(self, rows: Sequence[queries.AdsDirectionsRow], period: Period) -> dict[UUID, Goaled]:
         """The figures of each direction over a period."""
         if self.tree is None:
             found = await self._db.rows(queries.ads_direction_figures, *self._owner, period.first, period.last)
-            return {one["direction_id"]: _figures(one) for one in found}
-        of_adsets = await self.tree.figures("adset", period)
-        return {row["id"]: _sum(row, of_adsets) for row in rows}
+            return {one["direction_id"]: Goaled(_figures(one)) for one in found}
+        pairs: defaultdict[str, list[Pair]] = defaultdict(list)
+        for adset, one in await self.tree.goals(period):
+            pairs[str(one.object_fb_id)].append((adset, one))
+        return {row["id"]: goaled([pair for fb_id in row["adset_fb_ids"] for pair in pairs[fb_id]]) for row in rows}
 
-    async def days(self, row: queries.AdsDirectionsRow, period: Period) -> dict[date, Figures]:
+    async def days(self, row: queries.AdsDirectionsRow, period: Period) -> dict[date, Goaled]:
         """The figures of a direction by day; days without any are left out. Those of Facebook are kept."""
         if self.tree is None:
             found = await self._db.rows(
                 queries.ads_direction_days, self.account.user_id, row["id"], period.first, period.last
             )
-            return {one["day"]: _figures(one) for one in found}
-        days: dict[date, Figures] = {}
-        for one in await self.tree.adset_days(row["adset_fb_ids"], period):
+            return {one["day"]: Goaled(_figures(one)) for one in found}
+        days: defaultdict[date, list[Pair]] = defaultdict(list)
+        for adset, one in await self.tree.adset_days(row["adset_fb_ids"], period):
             if one.day is not None:
-                days[one.day] = days.get(one.day, Figures()) + figures_of(one)
-        if days:
-            kept = [{"day": day, **asdict(of)} for day, of in sorted(days.items())]
+                days[one.day].append((adset, one))
+        found_days = {day: goaled(pairs) for day, pairs in days.items()}
+        if found_days:
+            kept = [{"day": day, **asdict(of.figures)} for day, of in sorted(found_days.items())]
             await self._db.rows(queries.ads_keep_direction_days, self.account.user_id, row["id"], kept)
-        return days
+        return found_days
 
     async def results(self, period: Period) -> dict[UUID, queries.AdsDirectionResultsRow]:
         """What became of the leads that came in a period: leads, engaged, qualified, revenue."""
@@ -98,10 +108,6 @@ def directions_of(db: Database, vendors: Vendors, context: ToolContext) -> Direc
     return Directions(db, account, ad_account, tree)
 
 
-def _sum(row: queries.AdsDirectionsRow, of_adsets: Mapping[str, Figures]) -> Figures:
-    return sum((of_adsets.get(fb_id, Figures()) for fb_id in row["adset_fb_ids"]), Figures())
-
-
 def _figures(row: queries.AdsDirectionFiguresRow | queries.AdsDirectionDaysRow) -> Figures:
     return Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
 
@@ -113,7 +119,10 @@ async def find_running_direction(
     rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
     row = the_one(rows, NO_DIRECTION)
     if row["status"] != "ACTIVE":
-        raise ToolFailure("the direction is paused: nothing was launched")
+        raise ToolFailure("the direction is paused: nothing was launched", "Направление на паузе: ничего не запущено.")
     if row["fb_adset_id"] is None:
-        raise ToolFailure("the direction has no ad set at Facebook: nothing was launched")
+        raise ToolFailure(
+            "the direction has no ad set at Facebook: nothing was launched",
+            "У направления нет группы объявлений в Facebook: ничего не запущено.",
+        )
     return row, row["fb_adset_id"]

@@ -7,6 +7,7 @@ since purchases and clicks do not add up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +21,13 @@ RESULTS = (
     "read, such as reach. Where ad sets have several goals, by_goal has the results of each, which are not added up. "
     "Leads and CPL judge only what has leads or conversations as its goal"
 )
+LEAD_GOAL_CPL = (
+    "the cost of a lead by what has leads or conversations as its goal; null: nothing has. It stands where money was "
+    "spent for other goals, too, so that cpl, which divides all of it by all leads, is no cost of a lead there: order, "
+    "tier and vs_target go by lead_goal_cpl then"
+)
+GOALS = {"results": RESULTS, "lead_goal_cpl": LEAD_GOAL_CPL}
+NOT_STORED = "what was reached for other goals than leads is read from Facebook, which is not connected"
 MAX_GOAL_DAYS = 31  # of a report by day that has results
 Pair = tuple[AdSet | None, Insights]  # the figures of an ad set; None: Facebook does not know it any more
 LEAD_GOALS = ("LEAD_GENERATION", "QUALITY_LEAD", "CONVERSATIONS", "LEAD")
@@ -72,22 +80,94 @@ def shown_results(goal: str | None, results: int | None, spend: Decimal) -> dict
     return {"goal": goal, "results": results, "cost_per_result": cost}
 
 
-def results_by_goal(pairs: Iterable[Pair]) -> dict[str, Any]:
-    """The results of what has these ad sets, for a result of a tool: by goal where they have several; {} without any.
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What was spent for a goal, and how often it was reached; None where that is not read."""
 
-    One ad set whose results are not read makes those of its goal unknown.
-    """
-    counts: dict[str | None, int | None] = {}
-    spend: dict[str | None, Decimal] = {}
+    spend: Decimal
+    results: int | None
+
+    def __add__(self, other: Reached) -> Reached:
+        is_known = self.results is not None and other.results is not None
+        return Reached(self.spend + other.spend, (self.results or 0) + (other.results or 0) if is_known else None)
+
+
+ByGoal = Mapping[str | None, Reached]  # None: the ad sets are not known any more
+
+
+def reached_by_goal(pairs: Iterable[Pair]) -> dict[str | None, Reached]:
+    """What ad sets, or ads of theirs, reached, goal by goal. One that is not read makes all of its goal unknown."""
+    found: dict[str | None, Reached] = {}
     for adset, one in pairs:
-        goal = None if adset is None else goal_of(adset)
-        figures = Figures(one.spend, one.impressions, one.clicks, one.leads)
-        found = None if adset is None else results_of(adset, figures, one.actions)
-        known = counts.get(goal, 0)
-        counts[goal] = None if found is None or known is None else known + found
-        spend[goal] = spend.get(goal, Decimal(0)) + one.spend
-    shown = [shown_results(goal, counts[goal], spend[goal]) | {"spend": rounded(spend[goal])} for goal in counts]
+        goal, figures = (
+            None if adset is None else goal_of(adset),
+            Figures(one.spend, one.impressions, one.clicks, one.leads),
+        )
+        reached = Reached(one.spend, None if adset is None else results_of(adset, figures, one.actions))
+        found[goal] = found[goal] + reached if goal in found else reached
+    return found
+
+
+def results_by_goal(pairs: Iterable[Pair]) -> dict[str, Any]:
+    """The results of what has these ad sets, for a result: by goal where they have several; {} without any."""
+    return shown_by_goal(reached_by_goal(pairs))
+
+
+def shown_by_goal(by_goal: ByGoal) -> dict[str, Any]:
+    """As results_by_goal."""
+    shown = [
+        shown_results(goal, one.results, one.spend) | {"spend": rounded(one.spend)} for goal, one in by_goal.items()
+    ]
     if len(shown) > 1:
         shown.sort(key=lambda one: (-one["spend"], str(one["goal"])))
         return {"goal": None, "results": None, "cost_per_result": None, "by_goal": shown}
     return {name: value for one in shown for name, value in one.items() if name != "spend"}
+
+
+def has_other_goals(by_goal: ByGoal) -> bool:
+    """Whether money was spent for another goal than leads, so that a cost per lead of all of it cannot be right."""
+    return any(goal is not None and goal not in LEAD_GOALS for goal in by_goal)
+
+
+def cost_of_lead(figures: Figures, by_goal: ByGoal) -> Decimal | None:
+    """What a lead cost where leads are the goal; None where nothing has that goal."""
+    if not has_other_goals(by_goal):
+        return cpl(figures.spend, figures.leads)
+    of_leads = [one for goal, one in by_goal.items() if goal in LEAD_GOALS]
+    return cpl(sum((one.spend for one in of_leads), Decimal(0)), sum(one.results or 0 for one in of_leads))
+
+
+@dataclass(frozen=True, slots=True)
+class Goaled:
+    """Figures, and what was reached goal by goal; without any goal where Facebook did not tell it."""
+
+    figures: Figures = field(default_factory=Figures)
+    by_goal: ByGoal = field(default_factory=dict)
+
+    def __add__(self, other: Goaled) -> Goaled:
+        by_goal = dict(self.by_goal)
+        for goal, one in other.by_goal.items():
+            by_goal[goal] = by_goal[goal] + one if goal in by_goal else one
+        return Goaled(self.figures + other.figures, by_goal)
+
+    @property
+    def cpl(self) -> Decimal | None:
+        """What a lead cost where leads are the goal; None where nothing was spent, or nothing has that goal."""
+        return cost_of_lead(self.figures, self.by_goal) if self.figures.spend > 0 else None
+
+    def shown(self) -> dict[str, Any]:
+        return self.figures.shown() | self.shown_goals()
+
+    def shown_goals(self) -> dict[str, Any]:
+        """The results by goal, and the cost of a lead by itself where other goals have their part of the money."""
+        shown = shown_by_goal(self.by_goal)
+        if has_other_goals(self.by_goal):
+            shown["lead_goal_cpl"] = rounded(cost_of_lead(self.figures, self.by_goal))
+        return shown
+
+
+def goaled(pairs: Iterable[Pair]) -> Goaled:
+    """The figures of ad sets, or of ads of theirs, all together."""
+    pairs = list(pairs)
+    figures = (Figures(one.spend, one.impressions, one.clicks, one.leads) for _, one in pairs)
+    return Goaled(sum(figures, Figures()), reached_by_goal(pairs))

@@ -486,6 +486,7 @@ ads_adset_targets: Query[AdsAdsetTargetsRow, pg.uuid, pg.uuid]
 class AdsCreativesOfRow(TypedDict):
     fb_id: str
     creative_id: UUID
+    adset_fb_id: str
 
 ads_creatives_of: Query[AdsCreativesOfRow, pg.uuid, pg.uuid, pg.array[pg.text]]
 

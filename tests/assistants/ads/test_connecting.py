@@ -180,7 +180,8 @@ def test_the_whatsapp_server_is_asked_at_once(operator: Person, services: tuple[
     for instance, state in (("sales", "open"), ("warehouse", "close")):
         found = operator.post("check", whatsapp={"instance": instance}).json()
         assert found["whatsapp"] == {"state": state, "is_linked": state == "open"}
-    for what, more in (("check", {}), ("connections", {"business": "Окна"})):
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (("check", {}), ("connections", {"business": "Окна"}))
+    for what, more in calls:
         reply = operator.post(what, whatsapp={"instance": "bakery"}, **more)
         assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_parameter")
         assert "nothing was stored: WhatsApp" in reply.text and "bakery" in reply.text, reply.text

@@ -99,6 +99,8 @@ def test_an_edit_that_cannot_work_is_refused_before_it_is_approved(
     reply = edit(business, **arguments)
     assert (reply.status_code, reply.json()["error"]["code"]) == (422, "invalid_request")
     assert words in reply.json()["error"]["message"]
+    if "such" in words:
+        assert reply.json()["error"]["details"]["say"] == "Такой группы объявлений нет в этом рекламном аккаунте."
     assert waiting(business) == proposed and business.writes() == []
 
 

@@ -121,7 +121,12 @@ async def test_directions(case: Case) -> None:
     data = await case.ask("getDirections", limit=100)
     case.list("getDirections", figures, data["directions"], FIGURES, key="name")
     nothing = {"leads": 0, "engaged": 0, "qualified": 0, "revenue": 0.0}
+    goals = case.truth.goals("direction", case.window)
     for one in data["directions"]:
+        case.goals(f"getDirections {one['name']}", goals.get(one["name"], []), one)
+        lead_cpl = case.truth.lead_cpl("direction", one["name"], case.window)
+        case.same(f"getDirections {one['name']}", lead_cpl, one, "lead_goal_cpl")
+        assert ("lead_goal_cpl" in one) is bool(lead_cpl)
         spend = figures.get(one["name"], {}).get("spend", 0)
         case.results(f"getDirections {one['name']}", results.get(one["name"], nothing), spend, one)
         detail = await case.ask("getDirectionDetails", direction_id=one["name"])
@@ -130,6 +135,13 @@ async def test_directions(case: Case) -> None:
         true = dict(sorted(case.truth.days("direction", one["name"], case.window).items())[-100:])
         case.list("getDirectionMetrics", true, days["days"], FIGURES, key="day")
         case.same("getDirectionMetrics", figures.get(one["name"], days["total"]), days["total"], *FIGURES)
+        case.goals("getDirectionMetrics", goals.get(one["name"], []), days["total"])
+        reached = case.truth.goals("direction", case.window, by_day=True, only=one["name"])
+        is_short = len(days["days"]) <= MAX_GOAL_DAYS
+        for day in days["days"]:
+            known = reached.get(day["day"], []) if is_short else []
+            case.goals(f"getDirectionMetrics {one['name']} {day['day']}", known, day)
+        assert ("results_note" in days) is not is_short
     assert case.is_rated or "rate" in data["revenue_note"]
 
 
@@ -173,12 +185,16 @@ async def test_return(case: Case, year: Year) -> None:
     total = case.truth.figures("account", case.window).get(case.account, {"spend": 0, "leads": 0, "cpl": None})
     nothing = {"leads": 0, "engaged": 0, "qualified": 0, "revenue": 0.0}
     titles = {ad.title: ad.creative for ad in year.agency.ads}
+    goals = case.truth.goals("creative", case.window)
     data = await case.ask("getROIReport", limit=100)
     shown = [one | {"key": titles[one["name"]]} for one in data["creatives"]]
     case.list("getROIReport", figures, shown, ("spend", "cpl"), key="key")
     for one in shown:
         spend = figures.get(one["key"], {}).get("spend", 0)
         case.results(f"getROIReport {one['name']}", results.get(one["key"], nothing), spend, one)
+        case.goals(f"getROIReport {one['name']}", goals.get(one["key"], []), one)
+        lead_cpl = case.truth.lead_cpl("creative", one["key"], case.window)
+        case.same(f"getROIReport {one['name']}", lead_cpl, one, "lead_goal_cpl")
     advertised = [one for key, one in results.items() if key is not None]
     brought = {name: sum(one[name] for one in advertised) for name in nothing}
     case.same("getROIReport total", total, data["total"], "spend", "cpl")
@@ -308,7 +324,7 @@ async def test_without_facebook_the_stored_figures_are_the_same(shop: YearShop, 
     shop.forget_token("act_20260")
     try:
         data = await case.ask("getDirections", limit=100)
-        assert data["source"] == "stored"
+        assert data["source"] == "stored" and "Facebook" in data["results_note"]
         case.list("getDirections", truth.figures("direction", case.window), data["directions"], FIGURES, key="name")
         data = await case.ask("getROIReport", limit=100)
         total = truth.figures("account", case.window)["act_20260"]

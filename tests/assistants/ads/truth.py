@@ -99,22 +99,34 @@ class Truth:
               and (created_at at time zone %s)::date between %s and %s group by 1"""
         return self._by_key(query, window.account, window.zone, window.first, window.last)
 
-    def goals(self, level: str, window: Window, by_day: bool = False) -> dict[Any, list[dict[str, Any]]]:
+    def goals(
+        self, level: str, window: Window, by_day: bool = False, only: str | None = None
+    ) -> dict[Any, list[dict[str, Any]]]:
         """What ad sets are for and how often that was reached, goal by goal, the most expensive one first.
 
-        By the key of `level`, or by day of the whole account.
+        By the key of `level`, or by day of the whole account or of `only`, a key of the level.
         """
         key = "day::text" if by_day else level
         query = f"""
             select {key} as key, goal, case when count(reached) = count(*) then sum(reached)::bigint end as results,
               case when count(reached) = count(*) then round(sum(spend) / nullif(sum(reached), 0), 2) end
                 as cost_per_result, sum(spend) as spend
-            from agency.ad_days where account = %s and day between %s and %s
+            from agency.ad_days where account = %s and day between %s and %s and (%s::text is null or {level} = %s)
             group by 1, goal order by sum(spend) desc, goal"""
         found: dict[Any, list[dict[str, Any]]] = {}
-        for row in self.rows(query, window.account, window.first, window.last):
+        for row in self.rows(query, window.account, window.first, window.last, only, only):
             found.setdefault(row.pop("key"), []).append(row)
         return found
+
+    def lead_cpl(self, level: str, key: str, window: Window) -> dict[str, Any]:
+        """The cost of a lead by the ad sets that are for leads, where others have another goal; {} where none has."""
+        query = f"""
+            select round(sum(spend) filter (where is_for_leads)
+              / nullif(sum(leads) filter (where is_for_leads), 0), 2) as lead_goal_cpl
+            from (select *, goal in ('LEAD_GENERATION', 'CONVERSATIONS') as is_for_leads from agency.ad_days) d
+            where account = %s and day between %s and %s and {level} = %s
+            having not bool_and(is_for_leads)"""
+        return next(iter(self.rows(query, window.account, window.first, window.last, key)), {})
 
     def business(self, window: Window) -> dict[str, Any]:
         """All leads of those days, of whatever ad."""

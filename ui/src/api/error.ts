@@ -7,6 +7,7 @@ export class ApiError extends Error {
     message: string,
     readonly requestId: string | null,
     readonly retryAfterS: number | null = null,
+    readonly said: string | null = null, // for people, in the language of the assistant
   ) {
     super(message);
   }
@@ -17,6 +18,7 @@ export async function readError(response: Response): Promise<ApiError> {
   const body = await response.json().catch(() => null);
   const code = body?.error?.code ?? body?.error_code ?? `http_${response.status}`;
   const message = body?.error?.message ?? body?.msg ?? response.statusText;
+  const said = body?.error?.details?.say ?? null;
   const retryAfter = Number(response.headers.get("retry-after"));
-  return new ApiError(response.status, code, message, response.headers.get("x-request-id"), retryAfter || null);
+  return new ApiError(response.status, code, message, response.headers.get("x-request-id"), retryAfter || null, said);
 }

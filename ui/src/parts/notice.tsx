@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 import { ApiError } from "../api/error";
-import { say, sayOr } from "../texts";
+import { language, say, sayOr } from "../texts";
 import { visible } from "./visible";
 
 /** The sentence of an error in the language of the page; the server's own, where its code is not known. */
@@ -35,12 +35,13 @@ export function Failure({ code, message }: { code: string | null; message: strin
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (!error) return null;
   const text = errorText(error);
-  const detail = error instanceof ApiError && error.status > 0 ? visible(error.message) : "";
+  const said = error instanceof ApiError && language() === "ru" ? error.said : null; // assistants say it in Russian
+  const detail = said ? visible(said) : error instanceof ApiError && error.status > 0 ? visible(error.message) : "";
   return (
     <div role="alert" className="card border-bad! text-small">
       <p className="text-bad">{text}</p>
       {detail && detail !== text && (
-        <p lang="en" className="text-quiet">
+        <p lang={said ? "ru" : "en"} className="text-quiet">
           {detail}
         </p>
       )}

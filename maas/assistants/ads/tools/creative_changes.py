@@ -102,7 +102,7 @@ async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: L
     direction, adset_fb_id = await find_running_direction(db, context, arguments.direction_id)
     adset = await tree.find_adset(adset_fb_id)
     if await running_ads(db, context, tree, creative, adset["fb_id"]):
-        raise ToolFailure(RUNS_ALREADY)
+        raise ToolFailure(*RUNS_ALREADY)
     name = arguments.ad_name or title_of(creative)
     with vendor_errors():
         ad_id = await tree.facebook.create_ad(
@@ -128,7 +128,7 @@ async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference
     creative = await find_creative(db, context, reference)
     ads = await running_ads(db, context, tree, creative)
     if not ads:
-        raise ToolFailure(NOT_RUNNING)
+        raise ToolFailure(*NOT_RUNNING)
     outcomes = [await _pause(db, context, tree, ad) for ad in ads]
     data: dict[str, Any] = {"creative": name_of(creative), "ads": outcomes}
     counts = Counter(one["outcome"] for one in outcomes)

@@ -129,7 +129,7 @@ async def _start(db: Database, tree: AdTree, context: ToolContext, arguments: St
     check_budget_of_test(adset, currency)
     test = await db.row(queries.begin_creative_test, context.user_id, creative["id"], direction["id"], dollars, budget)
     if test is None:
-        raise ToolFailure(TESTED_ALREADY)
+        raise ToolFailure(*TESTED_ALREADY)
     adset_id, ad_id = await _create(db, tree, context, creative, adset, budget, test["id"])
     data = {
         "test_id": str(test["id"]),

@@ -85,7 +85,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         currency = directions.ad_account.currency
         minor = minor_of(arguments.daily_budget, currency)
         if (fb_id := row["fb_adset_id"]) is None:
-            raise ToolFailure(NO_ADSET)
+            raise ToolFailure(*NO_ADSET)
         await tree.set_budget(fb_id, minor)
         before = money(row["daily_budget_minor"], currency)
         data = _head(row) | {

@@ -9,7 +9,8 @@ from maas.assistants.ads import queries
 from maas.assistants.ads.account import Domain
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.direction_figures import Directions, directions_of
-from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, rank, roi, rounded
+from maas.assistants.ads.goals import GOALS, MAX_GOAL_DAYS, NOT_STORED, Goaled
+from maas.assistants.ads.metrics import DEFINITIONS, rank, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.targets import Targeted, judge, versus_target, versus_targets
@@ -31,7 +32,7 @@ DOMAIN = "ads"
 TIMEOUT_S = 60.0
 _SHOWN = ("cpl", "cpm", "ctr", "qcpl", "roi", "qualified_leads_crm", "qualified_leads_engaged", "tier", "vs_target")
 _LEADS: tuple[Domain, ...] = ("crm", "whatsapp")
-_METRICS = {name: DEFINITIONS[name] for name in _SHOWN}
+_METRICS = {name: DEFINITIONS[name] for name in _SHOWN} | GOALS
 
 
 class DirectionDetailsArguments(ListArguments, DirectionArguments):
@@ -53,7 +54,7 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         period = directions.covered(await period_of(db, arguments, context, "last_7d"))
         rows = await directions.rows()
         figures, results, revenue = await _read(deps, directions, rows, period)
-        shown = [(row, figures.get(row["id"], Figures()), results.get(row["id"])) for row in rows]
+        shown = [(row, figures.get(row["id"], Goaled()), results.get(row["id"])) for row in rows]
         ranked = sorted(shown, key=lambda one: _rank(one[1], one[2], revenue))
         items = [_direction(directions, row, of, result, revenue) for row, of, result in ranked[: arguments.limit]]
         advice = [
@@ -72,7 +73,7 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         row = await directions.find(arguments.direction_id)
         figures, results, revenue = await _read(deps, directions, [row], period)
         adset, creatives = await together(_adset(directions, row), directions.creatives(row, arguments.limit))
-        item = _direction(directions, row, figures.get(row["id"], Figures()), results.get(row["id"]), revenue)
+        item = _direction(directions, row, figures.get(row["id"], Goaled()), results.get(row["id"]), revenue)
         shown = [
             {"id": str(one["id"]), "name": one["title"], "media_type": one["media_type"], "status": one["status"]}
             for one in creatives
@@ -99,19 +100,23 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         currency = directions.ad_account.currency
         target = row["target_cpl"], row["target_cpl_currency"], currency
 
-        def shown(figures: Figures) -> dict[str, Any]:
-            compared = versus_target(cpl(figures.spend, figures.leads), *target)
-            return figures.shown() | {"vs_target_percent": compared["vs_target_percent"]}
+        is_short = arguments.limit <= MAX_GOAL_DAYS or len(days) <= MAX_GOAL_DAYS
+
+        def shown(of: Goaled) -> dict[str, Any]:
+            values = of.shown() if is_short else of.figures.shown()
+            return values | {"vs_target_percent": versus_target(of.cpl, *target)["vs_target_percent"]}
 
         items = [{"day": str(day)} | shown(of) for day, of in sorted(days.items())[-arguments.limit :]]
-        total = sum(days.values(), Figures())
-        direction = {"id": str(row["id"]), "name": row["name"]} | versus_target(cpl(total.spend, total.leads), *target)
+        total = sum(days.values(), Goaled())
+        direction = {"id": str(row["id"]), "name": row["name"]} | versus_target(total.cpl, *target)
         data = _head(directions, period) | {
             "direction": direction,
             "total": total.shown(),
             "count": len(days),
             "days": items,
         }
+        if not is_short:
+            data["results_note"] = f"results by day are given for at most {MAX_GOAL_DAYS} days; the total has all"
         return ToolAnswer(data, entities([direction]))
 
     return [get_directions, get_direction_details, get_direction_metrics, *make_direction_changes(deps, vendors)]
@@ -131,35 +136,35 @@ def _head(directions: Directions, period: Period, *of_leads: Domain) -> dict[str
     """The period, the account and the age of what is stored: that of leads, and that of figures where they are."""
     stored: tuple[Domain, ...] = of_leads if directions.tree is not None else ("ads", *of_leads)
     head = {"period": period.shown(), **directions.ad_account.shown(), "source": directions.source}
+    head |= {} if directions.tree is not None else {"results_note": NOT_STORED}
     return head | directions.account.freshness(*stored) | {"definitions": _METRICS}
 
 
-def _values(
-    figures: Figures, results: queries.AdsDirectionResultsRow | None, revenue: Revenue
-) -> tuple[Decimal | None, ...]:
+def _values(of: Goaled, results: queries.AdsDirectionResultsRow | None, revenue: Revenue) -> tuple[Decimal | None, ...]:
     """ROI, QCPL and CPL."""
+    figures = of.figures
     if figures.spend <= 0:
         return None, None, None
     engaged = results["engaged"] if results else 0
     paid = revenue.of(results["revenue"] if results else None)
-    return roi(paid, figures.spend), revenue.qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
+    return roi(paid, figures.spend), revenue.qcpl(figures.spend, engaged), of.cpl
 
 
 def _rank(
-    figures: Figures, results: queries.AdsDirectionResultsRow | None, revenue: Revenue
+    of: Goaled, results: queries.AdsDirectionResultsRow | None, revenue: Revenue
 ) -> tuple[tuple[bool, Decimal], ...]:
-    return rank(*_values(figures, results, revenue))
+    return rank(*_values(of, results, revenue))
 
 
 def _direction(
     directions: Directions,
     row: queries.AdsDirectionsRow,
-    figures: Figures,
+    of: Goaled,
     results: queries.AdsDirectionResultsRow | None,
     revenue: Revenue,
 ) -> dict[str, Any]:
     currency = directions.ad_account.currency
-    roi_value, qcpl_value, cpl_value = _values(figures, results, revenue)
+    roi_value, qcpl_value, cpl_value = _values(of, results, revenue)
     target = Targeted(
         target_cpl=row["target_cpl"], target_qcpl=row["target_qcpl"], target_cpl_currency=row["target_cpl_currency"]
     )
@@ -169,7 +174,7 @@ def _direction(
         "status": row["status"],
         "facebook_adset_id": row["fb_adset_id"],
         "daily_budget": money(row["daily_budget_minor"], currency),
-        **figures.shown(),
+        **of.shown(),
         "local_leads": results["leads"] if results else 0,
         "qualified_leads_engaged": results["engaged"] if results else 0,
         "qualified_leads_crm": results["qualified"] if results else 0,

@@ -16,17 +16,26 @@ from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.creatives import NOT_UPLOADED, find_creative
 from maas.assistants.ads.direction_figures import NO_ADSET, directions_of, find_running_direction
-from maas.assistants.ads.references import PAST
+from maas.assistants.ads.references import PAST, Refusal
 from maas.assistants.ads.tools.arguments import minor_of, money
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
-PAUSED = "it is paused already: nothing is to be done"
-NOT_RUNNING = "no ad with this creative is running: nothing was changed"
-RUNS_ALREADY = "the creative runs in this direction already: nothing was launched"
-TESTED_ALREADY = "a test of this creative is running already: stop it first, see getCreativeTests"
+PAUSED = Refusal("it is paused already: nothing is to be done", "Это уже на паузе: делать ничего не нужно.")
+NOT_RUNNING = Refusal(
+    "no ad with this creative is running: nothing was changed",
+    "Ни одно объявление с этим креативом не работает: ничего не изменено.",
+)
+RUNS_ALREADY = Refusal(
+    "the creative runs in this direction already: nothing was launched",
+    "Креатив уже работает в этом направлении: ничего не запущено.",
+)
+TESTED_ALREADY = Refusal(
+    "a test of this creative is running already: stop it first, see getCreativeTests",
+    "Тест этого креатива уже идёт: сначала остановите его.",
+)
 TEST_DOLLARS = Decimal(20)
 
 
@@ -57,7 +66,7 @@ class Preparations:
         directions = directions_of(self.db, self.vendors, context)
         row = await directions.find(arguments.direction_id)
         if (fb_id := row["fb_adset_id"]) is None:
-            raise ToolFailure(NO_ADSET)
+            raise ToolFailure(*NO_ADSET)
         tree = directions.tree or tree_of(self.db, self.vendors, context)
         _check_budget(await tree.fresh_adset(fb_id), arguments.daily_budget, directions.ad_account.currency)
         return _with_id(arguments, "direction_id", row, "id")
@@ -65,13 +74,13 @@ class Preparations:
     async def direction_pause(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
         row = await directions_of(self.db, self.vendors, context).find(arguments.direction_id)
         if row["status"] == "PAUSED":
-            raise ToolFailure(PAUSED)
+            raise ToolFailure(*PAUSED)
         return _with_id(arguments, "direction_id", row, "id")
 
     async def creative_pause(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
         creative = await find_creative(self.db, context, arguments.creative_id)
         if not await running_ads(self.db, context, tree_of(self.db, self.vendors, context), creative):
-            raise ToolFailure(NOT_RUNNING)
+            raise ToolFailure(*NOT_RUNNING)
         return _with_id(arguments, "creative_id", creative, "id")
 
     async def creative_launch(self, arguments: Any, context: ToolContext) -> dict[str, Any]:
@@ -79,7 +88,7 @@ class Preparations:
         direction, adset_fb_id = await find_running_direction(self.db, context, arguments.direction_id)
         tree = tree_of(self.db, self.vendors, context)
         if await running_ads(self.db, context, tree, creative, adset_fb_id):
-            raise ToolFailure(RUNS_ALREADY)
+            raise ToolFailure(*RUNS_ALREADY)
         prepared = _with_id(arguments, "creative_id", creative, "id")
         return prepared | _with_id(arguments, "direction_id", direction, "id", only=True)
 
@@ -92,7 +101,7 @@ class Preparations:
         check_budget_of_test(await tree.fresh_adset(adset_fb_id), tree.account.currency)
         owner = (context.user_id, tree.account.id)
         if await self.db.rows(queries.creative_tests, *owner, creative["id"], None, "running", 1):
-            raise ToolFailure(TESTED_ALREADY)
+            raise ToolFailure(*TESTED_ALREADY)
         prepared = _with_id(arguments, "creative_id", creative, "id")
         return prepared | {"direction_id": str(direction["id"]), "budget": float(budget)}
 
@@ -101,7 +110,7 @@ async def uploaded_creative(db: Database, context: ToolContext, reference: str) 
     """The creative with this id or title, if Facebook has it. Raises ToolFailure."""
     creative = await find_creative(db, context, reference)
     if creative["fb_creative_id"] is None:
-        raise ToolFailure(NOT_UPLOADED)
+        raise ToolFailure(*NOT_UPLOADED)
     return creative
 
 
@@ -139,7 +148,9 @@ def check_budget_of_test(row: queries.AdsAdsetRow, currency: str) -> None:
         budget = money(row["campaign_budget_minor"], currency)
         raise ToolFailure(
             f"a test needs a budget of its own, and the campaign {row['campaign']!r} of this direction spends {budget} "
-            f"{currency} a day for all its ad sets: name another direction; nothing was started"
+            f"{currency} a day for all its ad sets: name another direction; nothing was started",
+            f"Тесту нужен свой бюджет, а кампания «{row['campaign']}» тратит {budget:.10g} {currency} в день на все "
+            "свои группы: выберите другое направление. Ничего не запущено.",
         )
 
 
@@ -154,14 +165,17 @@ def _with_id(
 def _check_runs(status: str) -> None:
     """Raises ToolFailure for what runs no longer."""
     if status == "PAUSED":
-        raise ToolFailure(PAUSED)
+        raise ToolFailure(*PAUSED)
     check_exists(status)
 
 
 def check_exists(status: str) -> None:
     """Raises ToolFailure for what is archived or deleted."""
     if status in PAST:
-        raise ToolFailure(f"it is {status.lower()} at Facebook and runs no longer: nothing can be changed")
+        raise ToolFailure(
+            f"it is {status.lower()} at Facebook and runs no longer: nothing can be changed",
+            "В Facebook это удалено или в архиве: изменить ничего нельзя.",
+        )
 
 
 def _check_budget(row: queries.AdsAdsetRow, wanted: Any, currency: str) -> None:
@@ -171,5 +185,7 @@ def _check_budget(row: queries.AdsAdsetRow, wanted: Any, currency: str) -> None:
         budget = money(row["campaign_budget_minor"], currency)
         raise ToolFailure(
             f"this ad set has no budget of its own: its campaign {row['campaign']!r} spends {budget} {currency} a day "
-            "for all its ad sets, and that is changed in Ads Manager; tell the user, nothing was changed"
+            "for all its ad sets, and that is changed in Ads Manager; tell the user, nothing was changed",
+            f"Своего бюджета у этой группы нет: кампания «{row['campaign']}» тратит {budget:.10g} {currency} в день "
+            "на все свои группы. Этот бюджет меняют в Ads Manager; ничего не изменено.",
         )

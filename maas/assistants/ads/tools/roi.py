@@ -10,7 +10,8 @@ from uuid import UUID
 
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
-from maas.assistants.ads.ad_tree import sums_of, together, tree_of
+from maas.assistants.ads.ad_tree import together, tree_of
+from maas.assistants.ads.goals import GOALS, NOT_STORED, Goaled, goaled
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, rank, rate, roi, rounded
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
@@ -35,7 +36,7 @@ _METRICS = {
         "tier",
         "vs_target",
     )
-}
+} | GOALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,14 @@ class Return:
     """A creative, what was spent on it and what that brought."""
 
     creative: queries.AdsCreativesRow
-    figures: Figures
+    goaled: Goaled
     results: Results
     currency: str
     revenue: Revenue
+
+    @property
+    def figures(self) -> Figures:
+        return self.goaled.figures
 
     @property
     def roi(self) -> Decimal | None:
@@ -83,7 +88,7 @@ class Return:
 
     @property
     def cpl(self) -> Decimal | None:
-        return cpl(self.figures.spend, self.figures.leads) if self.figures.spend > 0 else None
+        return self.goaled.cpl
 
     @property
     def tier(self) -> Tier:
@@ -103,7 +108,8 @@ class Return:
                 **self.results.shown(),
                 "roi": rounded(self.roi),
                 "qcpl": rounded(self.qcpl),
-                "cpl": rounded(self.cpl),
+                "cpl": rounded(cpl(self.figures.spend, self.figures.leads)),
+                **self.goaled.shown_goals(),
                 "creative_qualification_rate": rounded(rate(self.results.engaged, self.figures.leads)),
             }
             | target
@@ -140,8 +146,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             first, last = period.facebook_days
             period = Period(period.name, first, last, period.zone, period.today)
             tree = tree_of(db, vendors, context)
-            of_ads = sums_of(await tree.insights("ad", period))
-            of_creatives = await tree.creatives_of(of_ads)
+            pairs = await tree.creative_pairs(period)
         else:
             period = period.since(ad_account.stored_from)
         creatives, revenue, rows = await together(
@@ -149,13 +154,13 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             read_revenue(db, account, period),
             db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end, ad_account.id),
         )
-        figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
+        figures: defaultdict[UUID | None, Goaled] = defaultdict(Goaled)
         if is_live:
-            for fb_id, one in of_ads.items():
-                figures[of_creatives.get(fb_id)] += one
+            figures.update({creative_id: goaled(of) for creative_id, of in pairs.items()})
         else:
             for row in await db.rows(queries.ads_creative_figures, *owner, period.first, period.last):
-                figures[row["creative_id"]] = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
+                of = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
+                figures[row["creative_id"]] = Goaled(of)
         results = {row["creative_id"]: _results(row, revenue) for row in rows}
         nothing = Results(revenue=revenue.of(None))
         known = {row["id"] for row in creatives}
@@ -167,7 +172,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         found.sort(key=lambda one: rank(one.roi, one.qcpl, one.cpl))
         items = [one.shown() for one in found[: arguments.limit]]
         other = sum((one for key, one in results.items() if key not in known), nothing)
-        unmapped = sum((one for key, one in figures.items() if key not in known), Figures())
+        unmapped = sum((one.figures for key, one in figures.items() if key not in known), Figures())
         advertised = sum((one.results for one in found), nothing)
         data = {
             "period": period.shown(),
@@ -176,6 +181,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             "definitions": _METRICS,
             **account.freshness(*(("crm", "whatsapp") if is_live else ("ads", "crm", "whatsapp"))),
             **revenue.shown(),
+            **({} if is_live else {"results_note": NOT_STORED}),
             "count": len(found),
             "total": _total(sum((one.figures for one in found), unmapped), advertised, advertised + other, revenue),
             "without_creative": {"spend": rounded(unmapped.spend), "facebook_leads": unmapped.leads, **other.shown()},

@@ -157,8 +157,9 @@ from maas.directions d join maas.campaigns c on c.user_id = $1 and c.ad_account_
 where d.user_id = $1 and d.ad_account_id = $2 and d.target_cpl is not null
 order by s.fb_id, (s.direction_id = d.id) desc nulls last, d.created_at;
 
--- name: ads_creatives_of  -- $1 user, $2 ad account, $3 ids of Facebook of ads: the creatives that they show
-select distinct on (a.fb_id) a.fb_id, m.creative_id
+-- name: ads_creatives_of  -- $1 user, $2 ad account, $3 ids of Facebook of ads: the creatives that they show, and
+-- their ad sets
+select distinct on (a.fb_id) a.fb_id, m.creative_id, s.fb_id as adset_fb_id
 from maas.campaigns c join maas.adsets s on s.campaign_id = c.id join maas.ads a on a.adset_id = s.id
   join maas.ad_creative_mapping m on m.ad_id = a.id
 where c.user_id = $1 and c.ad_account_id = $2 and a.fb_id = any($3::text[])
