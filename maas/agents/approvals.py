@@ -246,7 +246,7 @@ def outcome_sentence(outcome: ActionOutcome, language: Spoken) -> str:
     why = shorten(readable_reason(body, language), MAX_RESULT_CHARS)
     call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, language)
     text = sentences[outcome.status].format(call=call, why=REASONS[language].get(code, why)).rstrip()
-    if outcome.status == "done" and (result := values_in_line(body.get("data"), language)):
+    if outcome.status == "done" and (result := values_in_line(body.get("data"), language, outcome.wording)):
         text += " " + sentences["result"].format(result=result)
     return text
 

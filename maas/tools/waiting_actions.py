@@ -17,7 +17,7 @@ from maas.conversations.language import Spoken, dialogue_language
 from maas.engine.events import RunEvents
 from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps
-from maas.tools.wording import in_language
+from maas.tools.wording import in_language, value_in_language
 from shared.text import clean, shorten, visible_line
 
 MARK = "⏸"
@@ -25,6 +25,7 @@ NOTHING = "…"  # an answer of marks alone
 MAX_SHOWN = 20
 MAX_ARGUMENTS = 30
 MAX_VALUE_CHARS, MAX_NAME_CHARS, MAX_PHRASE_CHARS = 300, 60, 200
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 LABELS: Mapping[str, Mapping[Spoken, str]] = {
     "to": {"en": "to", "ru": "кому"},
@@ -45,6 +46,11 @@ LABELS: Mapping[str, Mapping[Spoken, str]] = {
     "direction_id": {"en": "direction", "ru": "направление"},
     "creative_id": {"en": "creative", "ru": "креатив"},
     "lead_id": {"en": "lead", "ru": "лид"},
+    "sent": {"en": "sent", "ru": "отправлено"},
+    "created": {"en": "created", "ru": "создано"},
+    "not_sent": {"en": "not sent", "ru": "не отправлено"},
+    "failed": {"en": "failed", "ru": "не удалось"},
+    "target_cpl": {"en": "target cost per lead", "ru": "целевая цена лида"},
 }
 WORDS: Mapping[Spoken, Mapping[str, str]] = {
     "en": {
@@ -158,10 +164,16 @@ def describe_in_line(tool: str, wording: Mapping[str, Any], arguments: Mapping[s
     return f"{text} ({'; '.join(parts)})" if parts else text
 
 
-def values_in_line(value: Any, language: Spoken) -> str:
-    """What a call gave, in one line of words: its short values by name."""
+def values_in_line(value: Any, language: Spoken, wording: Mapping[str, Any]) -> str:
+    """What a call gave, in one line of words: its short values by name.
+
+    Of a call whose object and changes were said, those alone that have a name in words, and were not said.
+    """
     values = value if isinstance(value, Mapping) else {} if value is None else {"": value}
-    parts = [f"{_label(name, language)} {code(one)}".strip() for name, one in values.items() if one is not None]
+    if wording.get("object") or wording.get("changes"):
+        said = {in_language(name, language) for name, _, _ in wording.get("changes") or ()}
+        values = {name: one for name, one in values.items() if name in LABELS and LABELS[name][language] not in said}
+    parts = [f"{_label(name, language)} {code(one)}".strip() for name, one in values.items() if one not in _NOTHING]
     return "; ".join(parts[:MAX_ARGUMENTS])
 
 
@@ -179,7 +191,10 @@ def _facts(wording: Mapping[str, Any], arguments: Any, language: Spoken) -> list
     """The object, the changes and the arguments of a call: name and value."""
     words = WORDS[language]
     facts = [(words["object"], code(wording["object"]))] if wording.get("object") else []
-    changes = [(in_language(name, language), old, new) for name, old, new in wording.get("changes") or ()]
+    changes = [
+        (in_language(name, language), value_in_language(old, language), value_in_language(new, language))
+        for name, old, new in wording.get("changes") or ()
+    ]
     facts += [(name, f"{code('?' if old is None else old)} → {code(new)}") for name, old, new in changes]
     values = [
         (_label(name, language), value)
@@ -218,6 +233,8 @@ def _plain(value: Any) -> str:
         return "; ".join(f"{name}: {_plain(one)}" for name, one in value.items() if one not in (None, [], {}))
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return value if isinstance(value, str) else json.dumps(value)
 
 

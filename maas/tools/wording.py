@@ -44,7 +44,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value that a call changes."""
+    """A value that a call changes. A `Phrase` is a value that people read in their language."""
 
     name: Phrase
     old: Any
@@ -73,7 +73,7 @@ def stored_wording(
     }
     if preview is not None:
         stored["object"] = preview.object
-        stored["changes"] = [[one.name.to_json(), one.old, one.new] for one in preview.changes]
+        stored["changes"] = [[one.name.to_json(), _stored(one.old), _stored(one.new)] for one in preview.changes]
     return stored
 
 
@@ -85,8 +85,8 @@ def in_language(text: Any, language: Spoken) -> str:
 def subject_of(wording: Mapping[str, Any], arguments: Mapping[str, Any]) -> Subject:
     """What waits, in the words of those who decide it."""
     changes: Sequence[Any] = wording.get("changes") or ()
-    values = [wording.get("object"), *arguments.values(), *(new for _, _, new in changes)]
-    old = [old for _, old, _ in changes]
+    values = [wording.get("object"), *arguments.values(), *(word for _, _, new in changes for word in _words(new))]
+    old = [word for _, old, _ in changes for word in _words(old)]
     return Subject(
         tuple(wording.get("verbs") or ()),
         tuple(wording.get("objects") or ()),
@@ -96,6 +96,20 @@ def subject_of(wording: Mapping[str, Any], arguments: Mapping[str, Any]) -> Subj
         tuple(said for one in values for said in times_of(one)),
         tuple(said for one in (*values, *old) for said in currencies_of(one)),
     )
+
+
+def value_in_language(value: Any, language: Spoken) -> Any:
+    """A stored value as it is, or as a phrase in a language."""
+    return in_language(value, language) if isinstance(value, Mapping) and value.keys() == {"en", "ru"} else value
+
+
+def _stored(value: Any) -> Any:
+    return value.to_json() if isinstance(value, Phrase) else value
+
+
+def _words(value: Any) -> Sequence[Any]:
+    """The ways in which a stored value is said."""
+    return tuple(value.values()) if isinstance(value, Mapping) else (value,)
 
 
 def _first_line(text: str) -> str:

@@ -108,6 +108,26 @@ def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
     assert agency.models.said_to("Adviser") == [], "there is nothing yet to put into words"
 
 
+def test_a_read_that_was_approved_is_told_by_the_model_of_its_agent(agency: Agency) -> None:
+    """In words, although the assistant's own model is another one: that one reads nothing of the result."""
+    (agency.stack.folder / "spend").touch()
+    agency.models.rounds["responder"] = [[execute("get_leads")]]
+    seller = AGENTS[1] | {"model": "openai:analyzer"}
+    agency.open("meta_tools", [AGENTS[0], seller], toolset=["adverts", "clients"], default_mode="ask")
+    run_id = agency.ask("How many leads?")
+    agency.answer(run_id)
+    (action,) = agency.stack.rows("select id, agent from chat_pending_actions where run_id = %s", run_id)
+    agency.models.requests.clear()
+    agency.models.rounds.clear()
+    agency.models.replies["analyzer"] = "There are three leads."
+    query = "select run_id from maas_decide_action(%s, %s, 'approve', 'sql')"
+    (approved,) = agency.stack.rows(query, action["id"], agency.user)
+    assert agency.answer(approved["run_id"]) == "There are three leads." and action["agent"] == "clients"
+    assert agency.models.said_to("responder") == []
+    (asked,) = [one for one in agency.models.said_to("analyzer") if "<outcome>" in str(one["messages"])]
+    assert '"leads": 3' in asked["messages"][-1]["content"]
+
+
 def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
     """Shown as not available, and its tools cannot be called."""
     agency.models.rounds["responder"] = [

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from maas.tools.waiting_actions import MARK, MAX_ARGUMENTS, MAX_VALUE_CHARS, _closed, describe
-from maas.tools.wording import Change, Phrase, Preview, Wording, stored_wording
+from maas.tools.waiting_actions import MARK, MAX_ARGUMENTS, MAX_VALUE_CHARS, _closed, describe, values_in_line
+from maas.tools.wording import Change, Phrase, Preview, Wording, stored_wording, subject_of
 
 ACTION = UUID("00000000-0000-4000-8000-000000000007")
 SEND = Wording(Phrase("Send an email", "Отправить письмо"), Phrase("It leaves your mailbox", "Письмо уйдёт"))
@@ -48,6 +48,24 @@ def test_old_and_new_values() -> None:
     assert "- on: `Spring`\n- daily budget: `10 USD` → `20 USD`\n- ad set: `7`\n" in shown
     assert "`send_email`: `Set a budget.`" in shown and "More." not in shown
     assert wording["verbs"] == ["change", "raise"]
+
+
+def test_what_a_call_gave_is_no_list_of_fields() -> None:
+    """Where object and changes were said, only what has a name in words is; empty values are nothing."""
+    change = Change(Phrase("daily budget", "бюджет в день"), "10 USD", "20 USD")
+    said = stored_wording("setBudget", Wording(), "Set.", "", Preview("Spring", (change,)))
+    data = {"id": "7", "name": "Spring", "daily_budget": 20.0, "status_before": "ACTIVE", "sent": 3.0, "failed": []}
+    assert values_in_line(data, "ru", said) == "отправлено `3`"
+    assert values_in_line({"written": "two", "left": None, "more": []}, "en", {}) == "`written` `two`"
+
+
+def test_a_value_that_is_a_phrase_is_said_in_the_language_of_the_user() -> None:
+    change = Change(Phrase("status", "статус"), Phrase("running", "работает"), Phrase("paused", "на паузе"))
+    wording = stored_wording("pauseAdSet", Wording(), "Pause.", "It stops", Preview("Алматы", (change,)))
+    waits = [row({"adset_id": "7"}, wording)]
+    assert "- статус: `работает` → `на паузе`\n" in describe(waits, "ru", is_dialogue=True)
+    assert "- status: `running` → `paused`\n" in describe(waits, "en", is_dialogue=True)
+    assert "paused" in subject_of(wording, {}).names
 
 
 @pytest.mark.parametrize(

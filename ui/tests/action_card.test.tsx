@@ -16,6 +16,7 @@ const USER = "00000000-0000-4000-8000-000000000001";
 let action: Action;
 let others: Action[] = [];
 let lookedUp: Partial<Action> = {};
+let refusal: object | null = null; // of an edit
 
 function answer({ method, path, body }: Asked) {
   if (path === "/ui/config.json")
@@ -28,6 +29,7 @@ function answer({ method, path, body }: Asked) {
     action = { ...action, status: "rejected" };
     return { body: { results: [action, ...others], next: null } };
   }
+  if (method === "PATCH" && refusal) return { status: 422, body: { error: refusal } };
   if (method === "PATCH") action = { ...action, arguments: body.arguments, fingerprint: "edited", ...lookedUp };
   else if (body.fingerprint !== action.fingerprint)
     return { status: 409, body: { error: { code: "changed", message: "it has changed" } } };
@@ -97,6 +99,7 @@ beforeEach(async () => {
 afterEach(() => {
   others = [];
   lookedUp = {};
+  refusal = null;
   chooseLanguage(null);
   cleanup();
 });
@@ -153,6 +156,19 @@ test("what the server has looked up after a change is shown before it is approve
   expect(decisions()).toEqual([{ user_id: USER, fingerprint: "edited" }]);
 });
 
+test("why an edit cannot work is said in Russian where the tool says it", async () => {
+  cleanup();
+  await chooseLanguage("ru");
+  refusal = { code: "invalid_request", message: "no such ad set", details: { say: "Такой группы объявлений нет." } };
+  show();
+  fireEvent.click(await screen.findByRole("button", { name: "Изменить параметры" }));
+  fireEvent.change(screen.getByLabelText("copies"), { target: { value: "2" } });
+  fireEvent.click(screen.getByRole("button", { name: "Разрешить" }));
+  expect((await screen.findByRole("alert")).textContent).toContain("Такой группы объявлений нет.");
+  expect(screen.queryByText(/no such ad set/)).toBeNull();
+  expect([action.status, decisions()]).toEqual(["pending", []]);
+});
+
 test("a field that holds no value of its kind says so, and nothing is sent", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Edit the arguments" }));
   fireEvent.change(screen.getByLabelText("copies"), { target: { value: "1.5" } });
@@ -180,6 +196,20 @@ test("it says in words what will happen, why one is asked, and how much time is 
   expect(card.textContent).toContain("с чемПродажипредел в день10 → 20toann@example.orgcopies1");
   expect(card.textContent).toContain("Вернуть его нельзя");
   expect(card.textContent).toContain("Осталось времени: 30 минут");
+});
+
+test("values and arguments have words in the language of the page", async () => {
+  cleanup();
+  await chooseLanguage("ru");
+  const status = { en: "status", ru: "статус" };
+  const [running, paused] = [
+    { en: "running", ru: "работает" },
+    { en: "paused", ru: "на паузе" },
+  ];
+  action = { ...action, arguments: { adset_id: "111" }, changes: [{ name: status, old: running, new: paused }] };
+  show();
+  const card = await screen.findByRole("region", { name: "Отправить письмо?" });
+  expect(card.textContent).toContain("статусработает → на паузегруппа объявлений111");
 });
 
 test("what a tool says of itself is a quotation beside its name, not the question", async () => {

@@ -50,6 +50,9 @@ const BUILT: Record<string, string[]> = {
   "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "ads", "audit"].concat(
     ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
+  "argument.": ["daily_budget", "budget", "campaign_id", "adset_id", "direction_id", "creative_id", "lead_id"].concat(
+    ["target_cpl", "recipients", "subject", "body"], // of tools that wait
+  ),
   "ads.missing.": ["Facebook", "amoCRM", "WhatsApp", "directions", "stages"],
   "ads.problem.": ["no_token", "token_ended", "token_ends", "failed", "never_read", "stale"],
   "ads.rows.": ["ad sets", "ads", "days of ad sets", "days of ads", "leads by forms"].concat([

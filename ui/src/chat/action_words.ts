@@ -2,7 +2,7 @@
 
 import type { Action, Phrase } from "../api/types";
 import { visible } from "../parts/visible";
-import { language, say } from "../texts";
+import { language, say, sayOr } from "../texts";
 
 /** A phrase that code gives in both languages, or what a tool says of itself, which is quoted. */
 export function phrase(text: Phrase | string | null): string {
@@ -17,7 +17,7 @@ export function titleOf({ tool, title }: Pick<Action, "tool" | "title">): string
 
 /** The name of an argument as a person would write it. */
 export function labelOf(name: string): string {
-  return visible(name.replaceAll("_", " "));
+  return sayOr(`argument.${name}`, visible(name.replaceAll("_", " ")));
 }
 
 /** A JSON value as a person would write it. */
@@ -25,6 +25,12 @@ export function inWords(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "string") return visible(value);
   if (typeof value === "boolean") return say(value ? "app.yes" : "app.no");
+  if (isPhrase(value)) return visible(value[language()]);
   if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return value.map(inWords).join(", ");
   return visible(JSON.stringify(value, null, 2));
+}
+
+/** Whether code gives a value in both languages. */
+function isPhrase(value: unknown): value is Phrase {
+  return typeof value === "object" && value !== null && Object.keys(value).sort().join() === "en,ru";
 }

@@ -16,7 +16,7 @@ from maas.assistants.ads.direction_figures import directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import money
 from maas.assistants.ads.tools.preparations import budget_of_test, tested_direction
-from maas.assistants.ads.tools.wordings import BUDGET, STATUS, TARGET
+from maas.assistants.ads.tools.wordings import BUDGET, STATUS, STATUSES, TARGET
 from maas.assistants.ads.vendors import Vendors
 from maas.tools.tool import ToolContext
 from maas.tools.wording import Change, Preview
@@ -53,8 +53,12 @@ class Previews:
         return _budget(row["name"], row["daily_budget_minor"], arguments.daily_budget, directions.ad_account.currency)
 
     async def direction_target(self, arguments: Any, context: ToolContext) -> Preview:
-        row = await directions_of(self.db, self.vendors, context).find(arguments.direction_id)
-        return Preview(row["name"], (Change(TARGET, rounded(row["target_cpl"]), rounded(arguments.target_cpl)),))
+        directions = directions_of(self.db, self.vendors, context)
+        row = await directions.find(arguments.direction_id)
+        old, wanted = rounded(row["target_cpl"]), rounded(arguments.target_cpl)
+        before = None if row["target_cpl_currency"] is None else _amount(old, row["target_cpl_currency"])
+        change = Change(TARGET, before, _amount(wanted, directions.ad_account.currency))
+        return Preview(row["name"], (change,))
 
     async def direction_pause(self, arguments: Any, context: ToolContext) -> Preview:
         return await self._direction(arguments, context, "PAUSED")
@@ -74,15 +78,15 @@ class Previews:
 
     async def _direction(self, arguments: Any, context: ToolContext, status: str) -> Preview:
         row = await directions_of(self.db, self.vendors, context).find(arguments.direction_id)
-        return Preview(row["name"], (Change(STATUS, row["status"], status),))
+        return Preview(row["name"], (_status(row["status"], status),))
 
     async def _campaign(self, arguments: Any, context: ToolContext, status: str) -> Preview:
         row = await tree_of(self.db, self.vendors, context).find_campaign(arguments.campaign_id)
-        return Preview(_name(row), (Change(STATUS, row["status"], status),))
+        return Preview(_name(row), (_status(row["status"], status),))
 
     async def _adset(self, arguments: Any, context: ToolContext, status: str) -> Preview:
         row = await tree_of(self.db, self.vendors, context).find_adset(arguments.adset_id)
-        return Preview(_name(row), (Change(STATUS, row["status"], status),))
+        return Preview(_name(row), (_status(row["status"], status),))
 
 
 def _name(row: queries.AdsCampaignRow | queries.AdsAdsetRow) -> str:
@@ -94,6 +98,10 @@ def _budget(name: str, old_minor: int | None, new: Any, currency: str) -> Previe
     old, wanted = money(old_minor, currency), float(new)
     direction = () if old is None or old == wanted else ("raise",) if wanted > old else ("lower",)
     return Preview(name, (Change(BUDGET, _amount(old, currency), _amount(wanted, currency)),), direction)
+
+
+def _status(old: str, new: str) -> Change:
+    return Change(STATUS, STATUSES.get(old, old), STATUSES.get(new, new))
 
 
 def _amount(amount: float | None, currency: str) -> str | None:

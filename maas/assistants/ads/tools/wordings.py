@@ -8,6 +8,12 @@ STATUS = Phrase("status", "статус")
 BUDGET = Phrase("daily budget", "бюджет в день")
 TARGET = Phrase("target cost per lead", "целевая цена лида")
 STAGE = Phrase("stage", "этап")
+STATUSES = {
+    "ACTIVE": Phrase("running", "работает"),
+    "PAUSED": Phrase("paused", "на паузе"),
+    "ARCHIVED": Phrase("archived", "в архиве"),
+    "DELETED": Phrase("deleted", "удалено"),
+}
 PAUSE_CAMPAIGN = Wording(
     Phrase("Pause a campaign", "Остановить кампанию"),
     Phrase(
