@@ -108,7 +108,7 @@ def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
     assert agency.models.said_to("Adviser") == [], "there is nothing yet to put into words"
 
 
-def test_a_read_that_was_approved_is_told_by_the_model_of_its_agent(agency: Agency) -> None:
+def test_an_approved_read_is_reported_by_the_model_of_its_agent(agency: Agency) -> None:
     """In words, although the assistant's own model is another one: that one reads nothing of the result."""
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")]]
