@@ -346,6 +346,7 @@ export interface components {
         CheckResult: {
             facebook: components["schemas"]["FacebookCheck"] | null;
             crm: components["schemas"]["CrmCheck"] | null;
+            whatsapp: components["schemas"]["WhatsappCheck"] | null;
         };
         ClearResult: {
             messages: number;
@@ -353,6 +354,7 @@ export interface components {
         ConnectionCheck: {
             facebook?: components["schemas"]["FacebookToken"] | null;
             crm?: components["schemas"]["CrmToken"] | null;
+            whatsapp?: components["schemas"]["WhatsappChoice"] | null;
         };
         ContextQuery: {
             user_id: string;
@@ -1305,6 +1307,10 @@ export interface components {
             daily_dollars: number | null;
             is_spent: boolean;
             renewed_at: string;
+        };
+        WhatsappCheck: {
+            state: string | null;
+            is_linked: boolean | null;
         };
         WhatsappChoice: {
             instance: string;

@@ -1,1 +1,0 @@
-export{t as Logs}from"./logs-B0jua4s9.js";

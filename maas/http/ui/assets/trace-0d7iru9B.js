@@ -1,1 +1,0 @@
-export{t as Trace}from"./trace-BE9P4ywr.js";

@@ -1,0 +1,1 @@
+export{t as Trace}from"./trace-BooGTV92.js";

@@ -1,0 +1,1 @@
+var e=/\{([a-z_]{1,50})\}/g;function t(t,n){return[...new Set(Array.from(t.matchAll(e),([,e])=>e))].filter(e=>!n.includes(e))}export{t as n,e as t};
