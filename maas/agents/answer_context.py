@@ -8,7 +8,7 @@ from typing import Any
 
 from maas import queries
 from maas.agents.definition import Agent, Definition, Preamble
-from maas.agents.figures import GivenFigures
+from maas.agents.figures import GivenFigures, SourcedListener
 from maas.agents.history import earlier_messages
 from maas.agents.spoken_decision import find_pending_decision
 from maas.agents.tool_loop import LoopResult, ResponderModel, fenced_json, run_tool_loop
@@ -182,6 +182,8 @@ class AnswerContext:
         language = self.definition.language
         first = self.deciding.take()
         preamble = RoundPreamble(self.definition, executor.tools, model)
+        if self.definition.sourced_figures and model.listener is not None:
+            model = replace(model, listener=SourcedListener(model.listener, self.figures))
         return await run_tool_loop(
             model,
             request,

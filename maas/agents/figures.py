@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from maas.tools.calls import ToolResult
+from shared.models.calls import StreamListener
 
 SMALL = 12  # an integer up to it may be a count of what is said
 _DIGITS = re.compile(r"\d+")
@@ -68,6 +69,21 @@ class GivenFigures:
             if one.readings[0][0] >= least or one.readings[0][0] % 1
             if one.text not in tails and not any(_is_near(known, *reading) for reading in one.readings)
         ]
+
+
+class SourcedListener:
+    """Passes text on once a tool has given data: before that it may be made up, and arrives whole, checked."""
+
+    def __init__(self, listener: StreamListener, given: GivenFigures) -> None:
+        self._listener = listener
+        self._given = given
+
+    def begin(self) -> None:
+        self._listener.begin()
+
+    def text(self, delta: str) -> None:
+        if self._given.has_data:
+            self._listener.text(delta)
 
 
 def _figures(answer: str) -> list[Figure]:

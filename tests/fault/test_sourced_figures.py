@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from maas.agents.sourced_answer import NOT_SAID
+from tests import sse
 from tests.agency import ADVISER, Agency
 
 AGENTS = [{name: ADVISER[name] for name in ("name", "role_prompt", "about")}]
@@ -77,6 +78,22 @@ def test_figures_made_up_without_a_tool_are_not_passed_on(agency: Agency, script
     agency.open("meta_tools", AGENTS, toolset=["adverts"], sourced_figures=True, language="ru")
     assert agency.answer(agency.ask("Какие были расходы?")) == NOT_SAID["ru"]
     assert systems(asked) == ["answer", "choice"]
+
+
+def test_nobody_reads_along_what_is_made_up(
+    agency: Agency, script: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower of the stream sees the sentence in place of the figures, and never these."""
+    script((INVENTED[0], []), ("Не знаю.", []))
+    agency.open("meta_tools", AGENTS, toolset=["adverts"], sourced_figures=True, language="ru")
+    agency.stack.start_server()
+    agency.models.hold("responder")
+    monkeypatch.setattr(agency.models, "delay", 0.2)  # so that pieces are sent before the whole
+    with sse.followed(agency.stack, agency.ask("Какие были расходы?")) as events:
+        first = next(events)
+        agency.models.release("responder")
+        shown = str([one.data for one in (first, *events)])
+    assert NOT_SAID["ru"] in shown and "2000" not in shown
 
 
 def test_an_answer_without_figures_is_kept(agency: Agency, script: Callable[..., Any]) -> None:
