@@ -34,7 +34,7 @@ comment on column maas.lsm_storage.is_degraded is 'Written by rules, because the
 comment on column maas.lsm_storage.superseded_by is
   'The summary of a higher level that includes it; null with superseded_at set: void';
 comment on column maas.lsm_storage.tsv is
-  'The words of a summary that stands in for messages that are gone, or has origins; '
+  'The words of a summary that stands in for messages that no longer exist, or has origins; '
   'others are found by their messages';
 comment on column maas.lsm_storage.words_gone is 'Retention has removed some of its logs';
 comment on column maas.lsm_storage.origins is 'Those of its messages, each once; they outlive the messages';
