@@ -1,12 +1,13 @@
 """Programs of the checkout as processes of their own, forked from one process that has imported them already.
 
 An import of the whole product costs 0.7 s of CPU, and the tests start some 700 programs. A forked program
-executes the same file with its own arguments, environment, folder and standard streams, and ends as Python ends.
+executes the same file with its own arguments, environment, folder and standard streams, and ends with its status.
 """
 
 from __future__ import annotations
 
 import array
+import atexit
 import gc
 import importlib
 import json
@@ -185,7 +186,30 @@ class _Order:
         folders = filter(None, self.environment.get("PYTHONPATH", "").split(os.pathsep))
         sys.path[:1] = [str(Path(self.argv[0]).parent), *folders]
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        runpy.run_path(self.argv[0], run_name="__main__")
+        _end(self._status_of_run())
+
+    def _status_of_run(self) -> int:
+        try:
+            runpy.run_path(self.argv[0], run_name="__main__")
+        except SystemExit as end:
+            if end.code is None or isinstance(end.code, int):
+                return end.code or 0
+            print(end.code, file=sys.stderr)
+            return 1
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+            return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+        return 0
+
+
+def _end(status: int) -> None:
+    """End as Python ends, but leave the memory to the system: freeing it object by object takes 0.1 s of CPU."""
+    threading._shutdown()  # type: ignore[attr-defined]  # what Python calls: it ends the threads of executors, too
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BrokenPipeError):
+            stream.flush()
+    os._exit(status & 0xFF)
 
 
 def _serve(control: socket.socket) -> _Order | None:
