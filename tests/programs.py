@@ -130,8 +130,15 @@ def run_maas(
     *words: str, environment: Mapping[str, str], folder: Path, text: str = "", timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
     """Run one command of `maas` to its end. Raises subprocess.TimeoutExpired."""
+    return run(MAAS, *words, environment=environment, folder=folder, text=text, timeout_s=timeout_s)
+
+
+def run(
+    path: Path, *words: str, environment: Mapping[str, str], folder: Path, text: str = "", timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run a Python file of the checkout to its end. Raises subprocess.TimeoutExpired."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        program = start(MAAS, *words, environment=environment, folder=folder, output=output, errors=errors, text=text)
+        program = start(path, *words, environment=environment, folder=folder, output=output, errors=errors, text=text)
         try:
             program.wait(timeout_s)
         finally:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from structlog.testing import capture_logs
@@ -26,6 +26,7 @@ from maas.tools.mcp_client.servers import read_servers
 from maas.tools.tool import ToolContext, Toolset
 from tests.http_server import HTTPServer
 from tests.polling import NotWithin, apoll, poll
+from tests.programs import Process, Program, start
 from tests.stack import NOBODY, ROOT, free_port
 
 CONTEXT = ToolContext(NOBODY, NOBODY)
@@ -39,8 +40,9 @@ TIME = {
 }
 GIT = {"command": str(PROGRAMS / "mcp-server-git"), "user": SELF}
 EVERYTHING = ROOT / "tests/contract/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
-FAULTY = [str(ROOT / "tests" / "mcp_server.py")]
+FAULTY = ROOT / "tests" / "mcp_server.py"
 TIMEOUT_S = 30.0
+AnyProcess = TypeVar("AnyProcess", bound=Process)
 
 
 @asynccontextmanager
@@ -74,7 +76,7 @@ async def again(toolbox: Toolbox, name: str, **arguments: Any) -> Any:
 
 
 def faulty(tmp_path: Path) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": {"TOOLBOX": str(tmp_path)}, "user": SELF}
+    return {"command": sys.executable, "args": [str(FAULTY), "stdio"], "env": {"TOOLBOX": str(tmp_path)}, "user": SELF}
 
 
 def children(parent: int, word: str) -> list[int]:
@@ -91,19 +93,20 @@ def children(parent: int, word: str) -> list[int]:
 def port(tmp_path: Path) -> Iterator[int]:
     """Of a server over HTTP."""
     port = free_port()
-    process = serve(port, tmp_path)
+    process = serve(FAULTY, port, tmp_path)
     yield port
     process.kill()
     process.wait()
 
 
-def serve(port: int, folder: Path) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"TOOLBOX": str(folder)}
-    command = [sys.executable, *FAULTY, str(port)]
-    return listening(port, subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
+def serve(path: Path, port: int, folder: Path) -> Program:
+    """A server of ours over HTTP, whose tools leave their files in this folder."""
+    with open(os.devnull, "wb") as nowhere:
+        environment = os.environ | {"TOOLBOX": str(folder)}
+        return listening(port, start(path, str(port), environment=environment, folder=ROOT, output=nowhere))
 
 
-def listening(port: int, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+def listening(port: int, process: AnyProcess) -> AnyProcess:
     """The process, when it listens on its port."""
 
     def is_open() -> bool:

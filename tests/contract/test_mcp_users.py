@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -27,11 +24,11 @@ from maas.tools.mcp_client.user_connections import MAX_OPENING
 from maas.tools.tool import ToolContext, Toolset
 from maas.user_secrets import UserSecrets
 from shared.db import open_database
-from tests.contract.test_mcp import EVERYTHING, TIMEOUT_S, everything, listening
+from tests.contract.test_mcp import EVERYTHING, TIMEOUT_S, everything, serve
 from tests.polling import apoll
 from tests.stack import NOBODY, ROOT, free_port
 
-ACCOUNTS = str(ROOT / "tests" / "mcp_accounts.py")
+ACCOUNTS = ROOT / "tests" / "mcp_accounts.py"
 SERVICE = {"Authorization": "Bearer service-account"}
 USERS = 200
 
@@ -48,16 +45,10 @@ def account(secret: str) -> str:
 def port(tmp_path: Path) -> Iterator[int]:
     """Of the server of accounts."""
     port = free_port()
-    process = serve(port, tmp_path)
+    process = serve(ACCOUNTS, port, tmp_path)
     yield port
     process.kill()
     process.wait()
-
-
-def serve(port: int, folder: Path) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"TOOLBOX": str(folder)}
-    command = [sys.executable, ACCOUNTS, str(port)]
-    return listening(port, subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
 
 
 class Box:
@@ -251,7 +242,7 @@ async def test_erasing_a_user_closes_the_connection(connection: Database, databa
 async def test_a_lost_server(connection: Database, database: str, port: int, tmp_path: Path) -> None:
     users = [uuid4() for _ in range(5)]
     other = free_port()
-    process = serve(other, tmp_path)
+    process = serve(ACCOUNTS, other, tmp_path)
     try:
         async with opened(database, connection, other) as box:
             box.connect(*users)
@@ -261,7 +252,7 @@ async def test_a_lost_server(connection: Database, database: str, port: int, tmp
             process.wait()
             with pytest.raises(ToolFailure, match="the server mail"):
                 await box.whoami(users[1])
-            process = serve(other, tmp_path)
+            process = serve(ACCOUNTS, other, tmp_path)
             await asyncio.gather(*map(box.whoami, users))
     finally:
         process.kill()

@@ -48,7 +48,7 @@ def settings(models: ModelServer, **servers: dict[str, Any]) -> dict[str, str]:
 def faulty(stack: Stack, **fields: object) -> dict[str, Any]:
     effects = {name: "read" for name in ("hang", "die", "garble", "flood", "confess", "fail")}
     environment = {"TOOLBOX": str(stack.folder), "API_TOKEN": SECRET}
-    program = {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": environment, "user": SELF}
+    program = {"command": sys.executable, "args": [str(FAULTY), "stdio"], "env": environment, "user": SELF}
     return program | {"effects": effects} | fields
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +11,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from tests.contract.test_mcp import listening
+from tests.contract.test_mcp import serve
 from tests.contract.test_mcp_users import ACCOUNTS, account
 from tests.fault.test_dialogues import answer, ask, tool_results
 from tests.model_server import ModelServer
@@ -33,10 +30,7 @@ def token(user: UUID) -> str:
 def mail(stack: Stack) -> Iterator[dict[str, Any]]:
     """The entry of a running server of accounts, without prefix."""
     port = free_port()
-    environment = os.environ | {"TOOLBOX": str(stack.folder)}
-    process = listening(
-        port, subprocess.Popen([sys.executable, ACCOUNTS, str(port)], env=environment, stderr=subprocess.DEVNULL)
-    )
+    process = serve(ACCOUNTS, port, stack.folder)
     yield {
         "url": f"http://127.0.0.1:{port}/mcp",
         "prefix": False,

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres
 from tests.embedding_server import EmbeddingServer
 from tests.http_server import HTTPServer
+from tests.programs import run
 from tests.stack import ROOT
 
 TALK = {
@@ -105,15 +105,8 @@ def recall(folder: Path, dsn: str, *arguments: str) -> subprocess.CompletedProce
 
 
 def bench_module(name: str, folder: Path, dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", f"bench.{name}", *arguments],
-        cwd=folder,
-        env=os.environ | {"DATABASE_URL": dsn, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    environment = os.environ | {"DATABASE_URL": dsn, "PYTHONPATH": str(ROOT)}
+    return run(ROOT / "bench" / f"{name}.py", *arguments, environment=environment, folder=folder, timeout_s=120)
 
 
 def test_recall_ranks_and_fills(postgres: EmbeddedPostgres, folder: Path, tmp_path: Path) -> None:

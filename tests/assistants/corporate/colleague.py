@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from tests.assistants.corporate.office import DECOMPOSER, PLANNER
-from tests.contract.test_mcp import listening
+from tests.contract.test_mcp import serve
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -179,14 +177,7 @@ def colleague(database: str, folder: Path) -> Iterator[Colleague]:
         opened.callback(models.close)
         stack = opened.enter_context(Stack(database, folder))
         port = free_port()
-        process = listening(
-            port,
-            subprocess.Popen(
-                [sys.executable, str(MAIL_SERVER), str(port)],
-                env=os.environ | {"TOOLBOX": str(stack.folder)},
-                stderr=subprocess.DEVNULL,
-            ),
-        )
+        process = serve(MAIL_SERVER, port, stack.folder)
         opened.callback(process.wait)
         opened.callback(process.kill)
         yield Colleague(stack, models, f"http://127.0.0.1:{port}/mcp")
