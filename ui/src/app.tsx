@@ -23,7 +23,7 @@ import { say, useLanguage, withTexts } from "./texts";
 const SharedPage = lazy(() => import("./pages/shared"));
 const SignInPage = lazy(() => import("./pages/sign_in").then((page) => ({ default: page.SignInPage })));
 const AdminPage = lazy(() => withTexts(import("./admin/admin")));
-const AdsPage = lazy(() => withTexts(import("./pages/ads")));
+const AdsPage = lazy(() => withTexts(import("./pages/ads"), "ads"));
 const ConnectPage = lazy(() => import("./pages/connect").then((page) => ({ default: page.ConnectPage })));
 const rest = () => withTexts(import("./pages/rest"));
 const ActionsPage = lazy(() => rest().then((pages) => ({ default: pages.ActionsPage })));

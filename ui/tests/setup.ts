@@ -15,6 +15,6 @@ vi.mock("uplot", () => ({
 }));
 
 // A test says at once which language it speaks: the sentences are there.
-await withTexts(chooseLanguage("ru"));
-await withTexts(chooseLanguage("en"));
+await withTexts(chooseLanguage("ru"), "ads");
+await withTexts(chooseLanguage("en"), "ads");
 await chooseLanguage(null);

@@ -123,7 +123,7 @@ const BUILT: Record<string, string[]> = {
 afterEach(() => chooseLanguage(null));
 
 test("no text is unused", () => {
-  const prefixes = SOURCES.matchAll(/(?:say|sayOr|sayAds|sayAdsOr)\(`([\w.]+)\$\{/g);
+  const prefixes = SOURCES.matchAll(/(?:say|sayOr)\(`([\w.]+)\$\{/g);
   expect([...new Set(Array.from(prefixes, ([, prefix]) => prefix))].sort()).toEqual(Object.keys(BUILT).sort());
   const built = Object.entries(BUILT).flatMap(([prefix, names]) => names.map((name) => prefix + name));
   const written = Array.from(SOURCES.matchAll(/"([a-z]+(?:\.\w+)+)"/g), ([, key]) => key);
@@ -155,6 +155,19 @@ test("what is loaded first has the sentences that it says, and no others", () =>
   expect(sources).toContain("export function App");
   expect(Object.keys(enPages).filter(isSaid)).toEqual([]);
   expect(Object.keys(enFirst).filter((key) => !isSaid(key))).toEqual([]);
+});
+
+test("a page loads the sentences of one language: no module brings those of both", () => {
+  const fixed = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.tsx?$/.test(path))
+    .flatMap((path) => {
+      const source = readFileSync(join("src", path), "utf8");
+      return Array.from(
+        source.matchAll(/^import (?!type ).*"[./]+(?:texts\/)?((?:en|ru)(?:_\w+)?)"/gm),
+        ([, texts]) => [path, texts],
+      );
+    });
+  expect(fixed).toEqual([]);
 });
 
 test("both languages have the same texts, with the same values in them", () => {

@@ -1,13 +1,13 @@
 // The pages of administrators.
 
+import { lazy, Suspense } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 
 import { useHasAds } from "../parts/assistants";
-import { Empty } from "../parts/notice";
+import { Empty, Skeleton } from "../parts/notice";
 import { useUser } from "../session/session";
-import { say } from "../texts";
+import { say, withTexts } from "../texts";
 import { WaitingActionsPage } from "./actions";
-import { AdminAdsPage } from "./ads";
 import { AuditPage } from "./audit";
 import { ComparePage } from "./compare";
 import { AdminConversationPage } from "./conversation";
@@ -25,6 +25,8 @@ import { SpendingPage } from "./spending";
 import { UserPage } from "./user";
 import { UsersPage } from "./users";
 import { AdminWebhooksPage } from "./webhooks";
+
+const AdminAdsPage = lazy(() => withTexts(import("./ads"), "ads").then((page) => ({ default: page.AdminAdsPage })));
 
 export default function AdminPage() {
   const { isAdmin } = useUser();
@@ -49,29 +51,31 @@ export default function AdminPage() {
           );
         })}
       </nav>
-      <Switch>
-        <Route path="/admin" component={Dashboard} />
-        <Route path="/admin/runs" component={RunsPage} />
-        <Route path="/admin/runs/:id" component={AdminRunPage} />
-        <Route path="/admin/compare" component={ComparePage} />
-        <Route path="/admin/conversations/:id" component={AdminConversationPage} />
-        <Route path="/admin/users/:id" component={UserPage} />
-        <Route path="/admin/documents" component={DocumentsPage} />
-        <Route path="/admin/spending" component={SpendingPage} />
-        <Route path="/admin/inventory" component={InventoryPage} />
-        <Route path="/admin/prompts" component={PromptsPage} />
-        <Route path="/admin/prompts/:role" component={PromptPage} />
-        <Route path="/admin/memories" component={MemoriesPage} />
-        <Route path="/admin/users" component={UsersPage} />
-        <Route path="/admin/keys" component={KeysPage} />
-        <Route path="/admin/webhooks" component={AdminWebhooksPage} />
-        <Route path="/admin/actions" component={WaitingActionsPage} />
-        <Route path="/admin/ads" component={AdminAdsPage} />
-        <Route path="/admin/audit" component={AuditPage} />
-        <Route>
-          <Empty>{say("app.notFound")}</Empty>
-        </Route>
-      </Switch>
+      <Suspense fallback={<Skeleton lines={6} />}>
+        <Switch>
+          <Route path="/admin" component={Dashboard} />
+          <Route path="/admin/runs" component={RunsPage} />
+          <Route path="/admin/runs/:id" component={AdminRunPage} />
+          <Route path="/admin/compare" component={ComparePage} />
+          <Route path="/admin/conversations/:id" component={AdminConversationPage} />
+          <Route path="/admin/users/:id" component={UserPage} />
+          <Route path="/admin/documents" component={DocumentsPage} />
+          <Route path="/admin/spending" component={SpendingPage} />
+          <Route path="/admin/inventory" component={InventoryPage} />
+          <Route path="/admin/prompts" component={PromptsPage} />
+          <Route path="/admin/prompts/:role" component={PromptPage} />
+          <Route path="/admin/memories" component={MemoriesPage} />
+          <Route path="/admin/users" component={UsersPage} />
+          <Route path="/admin/keys" component={KeysPage} />
+          <Route path="/admin/webhooks" component={AdminWebhooksPage} />
+          <Route path="/admin/actions" component={WaitingActionsPage} />
+          <Route path="/admin/ads" component={AdminAdsPage} />
+          <Route path="/admin/audit" component={AuditPage} />
+          <Route>
+            <Empty>{say("app.notFound")}</Empty>
+          </Route>
+        </Switch>
+      </Suspense>
     </div>
   );
 }

@@ -3,7 +3,6 @@
 import { AdsConnections } from "../parts/ads";
 import { Empty } from "../parts/notice";
 import { say } from "../texts";
-import { sayAds } from "../texts/ads";
 import { useFilters, wholeId } from "./filters";
 import { Sheet } from "./sheet";
 import { UserFilter } from "./user_filter";
@@ -16,7 +15,7 @@ export function AdminAdsPage() {
       <div className="max-w-md">
         <UserFilter value={user} onChange={(value) => setFilter("user", value)} />
       </div>
-      {userId ? <AdsConnections key={userId} userId={userId} /> : <Empty>{sayAds("ads.chooseUser")}</Empty>}
+      {userId ? <AdsConnections key={userId} userId={userId} /> : <Empty>{say("ads.chooseUser")}</Empty>}
     </Sheet>
   );
 }

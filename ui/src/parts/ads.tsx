@@ -8,8 +8,7 @@ import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import type { AdsBusiness, AdsConnection, AdsState, FacebookCheck } from "../api/types";
 import { Field, Form } from "../pages/sign_in";
-import { formatDay, formatNumber } from "../texts";
-import { sayAds, sayAdsOr } from "../texts/ads";
+import { formatDay, formatNumber, say, sayOr } from "../texts";
 import { Empty, ErrorNotice, Skeleton } from "./notice";
 import { Time } from "./time";
 import { visible } from "./visible";
@@ -26,10 +25,10 @@ export function AdsConnections({ userId }: { userId: string }) {
   });
   return (
     <>
-      <p className="text-small text-quiet">{sayAds("ads.what")}</p>
+      <p className="text-small text-quiet">{say("ads.what")}</p>
       <ErrorNotice error={state.error} onRetry={() => void state.refetch()} />
       {state.isPending && <Skeleton lines={4} className="h-16" />}
-      {state.data && !state.data.businesses.length && <Empty>{sayAds("ads.none")}</Empty>}
+      {state.data && !state.data.businesses.length && <Empty>{say("ads.none")}</Empty>}
       {state.data?.businesses.map((business) => (
         <Business key={business.id} business={business} userId={userId} />
       ))}
@@ -58,7 +57,7 @@ function Business({ business, userId }: { business: AdsBusiness; userId: string 
           disabled={sync.isPending || isBusy(business)}
           onClick={() => sync.mutate()}
         >
-          {sayAds("ads.read")}
+          {say("ads.read")}
         </button>
       </div>
       <ErrorNotice error={sync.error} />
@@ -69,10 +68,10 @@ function Business({ business, userId }: { business: AdsBusiness; userId: string 
       </ul>
       {business.missing.length > 0 && (
         <div className="text-small">
-          <h3 className="text-quiet">{sayAds("ads.missing")}</h3>
+          <h3 className="text-quiet">{say("ads.missing")}</h3>
           <ul className="ml-4 list-disc">
             {business.missing.map((one) => (
-              <li key={one}>{sayAds(`ads.missing.${one}`)}</li>
+              <li key={one}>{say(`ads.missing.${one}`)}</li>
             ))}
           </ul>
         </div>
@@ -84,7 +83,7 @@ function Business({ business, userId }: { business: AdsBusiness; userId: string 
 function Connection({ connection }: { connection: AdsConnection }) {
   const { service, title, currency, timezone, synced_at, token_ends_at, problems, error, progress } = connection;
   const about = [currency, timezone].filter(Boolean).join(", ");
-  const rows = Object.entries(progress).map(([kind, n]) => `${sayAdsOr(`ads.rows.${kind}`, kind)} ${formatNumber(n)}`);
+  const rows = Object.entries(progress).map(([kind, n]) => `${sayOr(`ads.rows.${kind}`, kind)} ${formatNumber(n)}`);
   return (
     <li>
       <p>
@@ -92,21 +91,21 @@ function Connection({ connection }: { connection: AdsConnection }) {
       </p>
       <p role="status" className="flex flex-wrap gap-x-3 text-small text-quiet">
         {connection.is_syncing ? (
-          <span>{sayAds("ads.reading", { rows: rows.join(", ") })}</span>
+          <span>{say("ads.reading", { rows: rows.join(", ") })}</span>
         ) : connection.is_waiting ? (
-          <span>{sayAds("ads.waiting")}</span>
+          <span>{say("ads.waiting")}</span>
         ) : (
-          rows.length > 0 && <span>{sayAds("ads.lastRead", { rows: rows.join(", ") })}</span>
+          rows.length > 0 && <span>{say("ads.lastRead", { rows: rows.join(", ") })}</span>
         )}
         {synced_at && (
           <span>
-            {sayAds("ads.dataOf")} <Time at={synced_at} />
+            {say("ads.dataOf")} <Time at={synced_at} />
           </span>
         )}
       </p>
       {problems.map((one) => (
         <p key={one} className="text-small text-warn">
-          {sayAds(`ads.problem.${one}`, { day: token_ends_at ? formatDay(token_ends_at) : "" })}
+          {say(`ads.problem.${one}`, { day: token_ends_at ? formatDay(token_ends_at) : "" })}
         </p>
       ))}
       {error && (
@@ -126,11 +125,11 @@ function Connect({ state, userId }: { state: AdsState; userId: string }) {
   const own = { business, userId, onDone: readAgain };
   return (
     <details className="card" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{sayAds("ads.connect")}</summary>
+      <summary>{say("ads.connect")}</summary>
       <div className="mt-3 flex max-w-xl flex-col gap-6">
         <Field
-          label={sayAds("ads.business")}
-          help={sayAds("ads.businessHelp")}
+          label={say("ads.business")}
+          help={say("ads.businessHelp")}
           value={business}
           maxLength={200}
           required
@@ -157,15 +156,15 @@ function Facebook({ business, userId, onDone }: Own) {
   return (
     <fieldset className="flex flex-col gap-3">
       <legend className="font-semibold">Facebook</legend>
-      <p className="text-small text-quiet">{sayAds("ads.facebookHelp")}</p>
+      <p className="text-small text-quiet">{say("ads.facebookHelp")}</p>
       {connected > 0 && (
         <p role="status" className="text-small">
-          {sayAds("ads.connected", { n: connected })}
+          {say("ads.connected", { n: connected })}
         </p>
       )}
       {!found ? (
         <Form
-          submit={sayAds("ads.check")}
+          submit={say("ads.check")}
           onSubmit={async (form) => {
             const token = form.get("token")!.trim();
             const { facebook } = await post(`/v1/users/${userId}/ads/check`, { facebook: { token } });
@@ -173,14 +172,14 @@ function Facebook({ business, userId, onDone }: Own) {
             setFound({ token, check: facebook! });
           }}
         >
-          <Token label={sayAds("ads.facebookToken")} />
+          <Token label={say("ads.facebookToken")} />
         </Form>
       ) : (
         <Form
-          submit={sayAds("ads.connectAccounts")}
+          submit={say("ads.connectAccounts")}
           onSubmit={async (form) => {
             const accounts = found.check.accounts.map(({ id }) => id).filter((id) => form.has(id));
-            if (!accounts.length) throw new Error(sayAds("ads.chooseOne"));
+            if (!accounts.length) throw new Error(say("ads.chooseOne"));
             await post(`/v1/users/${userId}/ads/connections`, {
               business: named(business),
               facebook: { token: found.token, accounts },
@@ -192,7 +191,7 @@ function Facebook({ business, userId, onDone }: Own) {
         >
           <Answer check={found.check} />
           <fieldset className="flex flex-col gap-1">
-            <legend className="text-small text-quiet">{sayAds("ads.accounts")}</legend>
+            <legend className="text-small text-quiet">{say("ads.accounts")}</legend>
             {found.check.accounts.map((one, _, all) => (
               <label key={one.id} className="flex items-center gap-2">
                 <input type="checkbox" className="min-h-0!" name={one.id} defaultChecked={all.length === 1} />
@@ -200,14 +199,14 @@ function Facebook({ business, userId, onDone }: Own) {
                   {visible(one.name)}{" "}
                   <span className="text-small text-quiet">
                     {one.id}, {one.currency}, {one.timezone}
-                    {!one.can_run_ads && `, ${sayAds("ads.cannotRun")}`}
+                    {!one.can_run_ads && `, ${say("ads.cannotRun")}`}
                   </span>
                 </span>
               </label>
             ))}
           </fieldset>
           <button type="button" className="quiet-button text-left" onClick={() => setFound(null)}>
-            {sayAds("ads.otherToken")}
+            {say("ads.otherToken")}
           </button>
         </Form>
       )}
@@ -220,17 +219,15 @@ function Answer({ check }: { check: FacebookCheck }) {
     <ul className="ml-4 list-disc text-small">
       {check.missing_permissions.map((one) => (
         <li key={one} className="text-warn">
-          {sayAds("ads.noPermission", { name: one, without: sayAdsOr(`ads.without.${one}`, "") })}
+          {say("ads.noPermission", { name: one, without: sayOr(`ads.without.${one}`, "") })}
         </li>
       ))}
       {check.permissions_unknown && (
         <li>
-          {sayAds("ads.permissionsUnknown")} <span lang="en">{visible(check.permissions_unknown)}</span>
+          {say("ads.permissionsUnknown")} <span lang="en">{visible(check.permissions_unknown)}</span>
         </li>
       )}
-      <li>
-        {check.token_ends_at ? sayAds("ads.tokenEnds", { day: formatDay(check.token_ends_at) }) : sayAds("ads.noEnd")}
-      </li>
+      <li>{check.token_ends_at ? say("ads.tokenEnds", { day: formatDay(check.token_ends_at) }) : say("ads.noEnd")}</li>
     </ul>
   );
 }
@@ -240,23 +237,23 @@ function Crm({ business, userId, onDone, proposed }: Own & { proposed: string | 
   return (
     <fieldset className="flex flex-col gap-3">
       <legend className="font-semibold">amoCRM</legend>
-      <p className="text-small text-quiet">{sayAds("ads.crmHelp")}</p>
+      <p className="text-small text-quiet">{say("ads.crmHelp")}</p>
       <Form
         key={said}
-        submit={sayAds("ads.connectCrm")}
+        submit={say("ads.connectCrm")}
         onSubmit={async (form) => {
           const crm = { url: form.get("url")!.trim(), token: form.get("token")!.trim() };
           const name = named(business);
           const { crm: answer } = await post(`/v1/users/${userId}/ads/check`, { crm });
           await post(`/v1/users/${userId}/ads/connections`, { business: name, crm });
           const { stages, currency, token_ends_at } = answer!;
-          const end = token_ends_at ? sayAds("ads.tokenEnds", { day: formatDay(token_ends_at) }) : sayAds("ads.noEnd");
-          setSaid(`${sayAds("ads.crmAnswer", { n: stages, currency })} ${end}`);
+          const end = token_ends_at ? say("ads.tokenEnds", { day: formatDay(token_ends_at) }) : say("ads.noEnd");
+          setSaid(`${say("ads.crmAnswer", { n: stages, currency })} ${end}`);
           await onDone();
         }}
       >
         <Field
-          label={sayAds("ads.crmUrl")}
+          label={say("ads.crmUrl")}
           name="url"
           type="url"
           required
@@ -264,7 +261,7 @@ function Crm({ business, userId, onDone, proposed }: Own & { proposed: string | 
           defaultValue={proposed ?? ""}
           placeholder="https://name.amocrm.ru"
         />
-        <Token label={sayAds("ads.crmToken")} />
+        <Token label={say("ads.crmToken")} />
       </Form>
       {said && (
         <p role="status" className="text-small">
@@ -286,20 +283,20 @@ function Whatsapp({ business, userId, onDone, allowed }: Own & { allowed: AdsSta
   return (
     <fieldset className="flex flex-col gap-3">
       <legend className="font-semibold">WhatsApp</legend>
-      <p className="text-small text-quiet">{sayAds(`ads.whatsapp.${allowed}`)}</p>
+      <p className="text-small text-quiet">{say(`ads.whatsapp.${allowed}`)}</p>
       {allowed === "open" && (
         <Form
-          submit={sayAds("ads.connectWhatsapp")}
+          submit={say("ads.connectWhatsapp")}
           onSubmit={async (form) => {
             const whatsapp = { instance: form.get("instance")!.trim() };
             const name = named(business);
             const { whatsapp: answer } = await post(`/v1/users/${userId}/ads/check`, { whatsapp });
             await post(`/v1/users/${userId}/ads/connections`, { business: name, whatsapp });
-            setSaid(sayAds(LINKED[String(answer!.is_linked) as keyof typeof LINKED]));
+            setSaid(say(LINKED[String(answer!.is_linked) as keyof typeof LINKED]));
             await onDone();
           }}
         >
-          <Field label={sayAds("ads.instance")} name="instance" required maxLength={100} pattern="[A-Za-z0-9_\-]+" />
+          <Field label={say("ads.instance")} name="instance" required maxLength={100} pattern="[A-Za-z0-9_\-]+" />
         </Form>
       )}
       {said && (
@@ -328,6 +325,6 @@ function Token({ label }: { label: string }) {
 
 /** The name of the business, which stands outside of the forms. Throws where there is none. */
 function named(business: string): string {
-  if (!business.trim()) throw new Error(sayAds("ads.nameFirst"));
+  if (!business.trim()) throw new Error(say("ads.nameFirst"));
   return business.trim();
 }

@@ -3,20 +3,23 @@
 import { useSyncExternalStore } from "react";
 
 import type { en } from "./en";
+import type { enAds } from "./en_ads";
 import type { enPages } from "./en_pages";
 
 export type Language = "ru" | "en";
-type Key = keyof typeof en | keyof typeof enPages;
-type Part = "first" | "pages"; // what the first view says, and what the pages do that come later
+type Key = keyof typeof en | keyof typeof enPages | keyof typeof enAds;
+type Part = "first" | "pages" | "ads"; // what the first view says, the pages that come later, and those of a plugin
 type Values = Record<string, string | number>;
 const LOADERS: Record<Language, Record<Part, () => Promise<Partial<Record<Key, string>>>>> = {
   en: {
     first: () => import("./en").then((module) => module.en),
     pages: () => import("./en_pages").then((module) => module.enPages),
+    ads: () => import("./en_ads").then((module) => module.enAds),
   },
   ru: {
     first: () => import("./ru").then((module) => module.ru),
     pages: () => import("./ru_pages").then((module) => module.ruPages),
+    ads: () => import("./ru_ads").then((module) => module.ruAds),
   },
 };
 const TEXTS: Record<Language, Partial<Record<Key, string>>> = { en: {}, ru: {} };
@@ -48,9 +51,10 @@ export async function loadTexts() {
   await Promise.all(Array.from(wanted, (part) => loadPart(next, part)));
 }
 
-/** A module of pages that come later, once the sentences are there that only such pages say. */
-export async function withTexts<Module>(module: Promise<Module>): Promise<Module> {
+/** A module of pages that come later, once the sentences are there that only such pages say, or those of a plugin. */
+export async function withTexts<Module>(module: Promise<Module>, ofPlugin?: "ads"): Promise<Module> {
   wanted.add("pages");
+  if (ofPlugin) wanted.add(ofPlugin);
   const [loaded] = await Promise.all([module, loadTexts()]);
   return loaded;
 }
@@ -81,17 +85,7 @@ export function useLanguage(): Language {
 
 /** The sentence of a key; `n` chooses among its plural forms. */
 export function say(key: Key, values: Values = {}): string {
-  return fill(TEXTS[language()][key] ?? TEXTS.en[key] ?? TEXTS.ru[key] ?? key, values);
-}
-
-/** Says sentences that come with a part of the page, as `say` and `sayOr` do. */
-export function speaker<Own extends string>(texts: Record<Language, Record<Own, string>>) {
-  const sayOwn = (key: Own, values: Values = {}) => fill(texts[language()][key], values);
-  const sayOwnOr = (key: string, otherwise: string) => (key in texts.en ? sayOwn(key as Own) : otherwise);
-  return { say: sayOwn, sayOr: sayOwnOr };
-}
-
-function fill(sentence: string, values: Values): string {
+  const sentence = TEXTS[language()][key] ?? TEXTS.en[key] ?? TEXTS.ru[key] ?? key;
   const forms = sentence.split(" | ");
   const text = forms.length > 1 ? forms[pluralIndex(Number(values.n), forms.length)]! : forms[0]!;
   return text.replace(/\{(\w+)\}/g, (_, name: string) => {
