@@ -124,7 +124,7 @@ def test_memory_is_searched_corrected_and_brought_along(
     page.get_by_role("dialog").get_by_role("button", name="Correct").click()
     expect(page.get_by_role("dialog").get_by_text("From now on")).to_be_visible()
     page.keyboard.press("Escape")
-    first = page.locator("main li.card").first
+    first = page.locator("main li .card").first
     expect(first).to_contain_text(f"new{word}")
     expect(page.get_by_text("Corrected since").first).to_be_visible()
     with page.expect_download() as download:

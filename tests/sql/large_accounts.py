@@ -8,9 +8,9 @@ import psycopg
 from psycopg.rows import DictRow
 
 
-def fill_account(connection: psycopg.Connection[DictRow], runs: int) -> UUID:
+def fill_account(connection: psycopg.Connection[DictRow], runs: int, user: UUID | None = None) -> UUID:
     """Insert a user with so many finished runs, two messages, a summary, an event and a model call each."""
-    user = uuid4()
+    user = user or uuid4()
     with connection.transaction():
         connection.execute("set local session_replication_role = replica")
         connection.execute(

@@ -13,8 +13,11 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
 import { say } from "../texts";
+
+const CARD_PX = 104; // of most cards
 
 type Document = Item<"/v1/knowledge">;
 
@@ -68,11 +71,14 @@ export function Documents() {
       <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       {list.isPending && <Skeleton lines={4} className="h-12" />}
       {list.isSuccess && !documents.length && <Empty>{say("file.none")}</Empty>}
-      <ul className="flex flex-col gap-2">
-        {documents.map((one) => (
-          <Card key={one.id} document={one} />
-        ))}
-      </ul>
+      <Windowed
+        groups={[{ key: "all", rows: documents }]}
+        keyOf={(one) => one.id}
+        rowPx={CARD_PX}
+        hasMore={list.hasNextPage}
+      >
+        {(one) => <Card document={one} />}
+      </Windowed>
       <div ref={list.mark} className="h-8" />
     </section>
   );
@@ -82,7 +88,7 @@ function Card({ document }: { document: Document }) {
   const { userId } = useUser();
   const queries = useQueryClient();
   return (
-    <li className="card">
+    <div className="card mb-2">
       <p className="font-semibold break-words">{visible(document.name)}</p>
       <p className="flex flex-wrap gap-x-3 text-small text-quiet">
         <Time at={document.updated_at} />
@@ -105,6 +111,6 @@ function Card({ document }: { document: Document }) {
           }
         />
       )}
-    </li>
+    </div>
   );
 }

@@ -10,9 +10,11 @@ import { refresh } from "../api/refresh";
 import type { Fact, Verdict } from "../api/types";
 import { Words } from "../chat/evidence";
 import { Dialog } from "../parts/dialog";
+import { type Marked, useMarked } from "../parts/marked";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
 import { formatDay, formatNumber, say } from "../texts";
 import { WeekOfFacts } from "./changes";
@@ -20,6 +22,7 @@ import { WeekOfFacts } from "./changes";
 const PAGE = 100;
 const USER = "user"; // whom a fact is about that names nobody else
 const MAX_NAME = 100;
+const CARD_PX = 104; // of most cards
 const KINDS = [
   "identity",
   "profile",
@@ -39,6 +42,7 @@ export function Facts() {
   const isAll = filters.state === "all";
   const kind = KINDS.find((one) => one === filters.kind);
   const list = useMore("memory", `/v1/users/${userId}/facts`, { state: isAll ? "all" : null, limit: PAGE });
+  const open = useMarked();
   const facts = unique(list.items, (one) => one.id);
   const shown = kind ? facts.filter((one) => one.kind === kind) : facts;
   const isWhole = list.isSuccess && !list.hasNextPage;
@@ -60,19 +64,24 @@ export function Facts() {
       <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       {list.isPending && <Skeleton lines={4} className="h-16" />}
       {isWhole && !shown.length && <Empty>{say(facts.length ? "facts.noneOfKind" : "facts.none")}</Empty>}
-      {bySubject(shown).map(([about, known]) => (
-        <section key={about} aria-label={about === USER ? say("facts.you") : about}>
-          <div className="mb-2 flex flex-wrap items-baseline justify-between gap-3">
-            <h2 className="text-lead font-semibold">{about === USER ? say("facts.you") : visible(about)}</h2>
-            {about !== USER && <SameAs name={about} />}
-          </div>
-          <ul className="flex flex-col gap-2">
-            {known.map((fact) => (
-              <FactCard key={fact.id} fact={fact} />
-            ))}
-          </ul>
-        </section>
-      ))}
+      <Windowed
+        groups={bySubject(shown).map(([about, rows], index) => ({
+          key: about,
+          region: about === USER ? say("facts.you") : visible(about),
+          heading: (
+            <div className={`flex flex-wrap items-baseline justify-between gap-3 pb-2 ${index ? "pt-2" : ""}`}>
+              <h2 className="text-lead font-semibold">{about === USER ? say("facts.you") : visible(about)}</h2>
+              {about !== USER && <SameAs name={about} />}
+            </div>
+          ),
+          rows,
+        }))}
+        keyOf={(fact) => fact.id}
+        rowPx={CARD_PX}
+        hasMore={list.hasNextPage}
+      >
+        {(fact) => <FactCard fact={fact} open={open} />}
+      </Windowed>
       <div ref={list.mark} className="h-8">
         {list.isFetchingNextPage && <Skeleton lines={1} />}
       </div>
@@ -118,10 +127,10 @@ function bySubject(facts: Fact[]): [string, Fact[]][] {
   return [...subjects].filter(([, known]) => known.length);
 }
 
-function FactCard({ fact }: { fact: Fact }) {
+function FactCard({ fact, open }: { fact: Fact; open: Marked }) {
   const { userId } = useUser();
   const queries = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
+  const isOpen = open.has(fact.id);
   const decide = useMutation({
     mutationFn: (verdict: Verdict) => post(`/v1/facts/${fact.id}/decide`, { user_id: userId, verdict }),
     onSuccess: () => refresh(queries, ["memory"]),
@@ -129,7 +138,7 @@ function FactCard({ fact }: { fact: Fact }) {
   const verdicts: Verdict[] = VERDICTS[fact.state] ?? [];
   const offered = fact.is_pinned ? ["free" as const, ...verdicts.filter((one) => one !== "pinned")] : verdicts;
   return (
-    <li className="card">
+    <div className="card mb-2">
       <p className={fact.state === "true" ? "" : "text-quiet"}>{visible(fact.fact)}</p>
       <p className="flex flex-wrap gap-x-3 text-small text-quiet">
         <span>{say(`facts.kind.${fact.kind}`)}</span>
@@ -148,7 +157,7 @@ function FactCard({ fact }: { fact: Fact }) {
         {fact.is_pinned && <b>{say("facts.pinned")}</b>}
       </p>
       <div className="mt-1 flex flex-wrap gap-x-4">
-        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => open.toggle(fact.id)}>
           {say("memory.unfold")}
         </button>
         {offered.map((verdict) => (
@@ -165,7 +174,7 @@ function FactCard({ fact }: { fact: Fact }) {
       </div>
       <ErrorNotice error={decide.error} />
       {isOpen && <Words memoryId={fact.id} />}
-    </li>
+    </div>
   );
 }
 

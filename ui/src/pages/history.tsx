@@ -14,24 +14,22 @@ import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 
 const PAGE = 50;
+const ROW_PX = 84; // of most rows
 
 export function HistoryPage() {
   const { userId } = useUser();
-  const [, navigate] = useLocation();
   useTitle(say("history.title"));
   const [typed, setTyped] = useState("");
   const query = usePaused(typed);
   const search = useRef<HTMLInputElement>(null);
   const assistantOf = useTitleOf();
   const list = useMore("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
-  const groups = groupByDay(
-    unique(list.items, (run) => run.request_id),
-    (run) => run.created_at,
-  );
+  const groups = groupByDay(unique(list.items, idOf), (run) => run.created_at);
   return (
     <div className="scrolls h-full p-4" tabIndex={0} onKeyDown={walkWithArrows}>
       <div className="mx-auto max-w-[72ch]">
@@ -50,51 +48,61 @@ export function HistoryPage() {
         <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
         {list.isPending && <Skeleton lines={8} />}
         {list.isSuccess && !groups.length && <Empty>{say(query ? "history.none" : "app.empty")}</Empty>}
-        {groups.map(([title, runs]) => (
-          <section key={title} aria-label={title}>
-            <h2 className="mt-6 mb-2 text-small font-semibold text-quiet">{title}</h2>
-            <ul>
-              {runs.map((run) => (
-                <li key={run.request_id}>
-                  <Link
-                    href={placeOf(run)}
-                    className="row-link py-2!"
-                    data-run={run.request_id}
-                    onDoubleClick={() => navigate(`/runs/${run.request_id}`)}
-                  >
-                    <span className="flex gap-x-3 max-sm:flex-col">
-                      <span className="min-w-0 flex-1 truncate font-semibold max-sm:line-clamp-2 max-sm:whitespace-normal">
-                        {run.action
-                          ? say("history.executed", { action: titleOf(run.action) })
-                          : run.kind === "archive"
-                            ? say("history.archive")
-                            : visible(run.query)}
-                      </span>
-                      <span className="shrink-0 text-small text-quiet">
-                        {assistantOf(run.assistant)} · <Time at={run.created_at} />
-                      </span>
-                    </span>
-                    <span className="block truncate text-small text-quiet">
-                      {run.status === "FAILED" ? (
-                        <span className="text-bad">{failureText(run.error_code, run.error_message)}</span>
-                      ) : (
-                        visible(run.answer ?? say(`stage.${run.status}`))
-                      )}
-                    </span>
-                    {!run.conversation_id && (
-                      <span className="text-small text-quiet">{say("history.noConversation")}</span>
-                    )}
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          </section>
-        ))}
+        <Windowed
+          groups={groups.map(([title, rows]) => ({
+            key: title,
+            region: title,
+            heading: <h2 className="pt-6 pb-2 text-small font-semibold text-quiet">{title}</h2>,
+            rows,
+          }))}
+          keyOf={idOf}
+          rowPx={ROW_PX}
+          hasMore={list.hasNextPage}
+        >
+          {(run) => <Row run={run} title={assistantOf(run.assistant)} />}
+        </Windowed>
         <div ref={list.mark} className="h-8">
           {list.isFetchingNextPage && <Skeleton lines={1} />}
         </div>
       </div>
     </div>
+  );
+}
+
+function idOf(run: RunSummary): string {
+  return run.request_id;
+}
+
+function Row({ run, title }: { run: RunSummary; title: string }) {
+  const [, navigate] = useLocation();
+  return (
+    <Link
+      href={placeOf(run)}
+      className="row-link py-2!"
+      data-run={run.request_id}
+      onDoubleClick={() => navigate(`/runs/${run.request_id}`)}
+    >
+      <span className="flex gap-x-3 max-sm:flex-col">
+        <span className="min-w-0 flex-1 truncate font-semibold max-sm:line-clamp-2 max-sm:whitespace-normal">
+          {run.action
+            ? say("history.executed", { action: titleOf(run.action) })
+            : run.kind === "archive"
+              ? say("history.archive")
+              : visible(run.query)}
+        </span>
+        <span className="shrink-0 text-small text-quiet">
+          {title} · <Time at={run.created_at} />
+        </span>
+      </span>
+      <span className="block truncate text-small text-quiet">
+        {run.status === "FAILED" ? (
+          <span className="text-bad">{failureText(run.error_code, run.error_message)}</span>
+        ) : (
+          visible(run.answer ?? say(`stage.${run.status}`))
+        )}
+      </span>
+      {!run.conversation_id && <span className="text-small text-quiet">{say("history.noConversation")}</span>}
+    </Link>
   );
 }
 

@@ -15,6 +15,7 @@ import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
 import { formatDay, say } from "../texts";
 
@@ -22,6 +23,7 @@ type Page = Answer<"get", `/v1/users/${string}/imported/messages`>;
 type Place = { around?: string; before?: string; after?: string };
 
 const MESSAGES = 50;
+const ROW_PX = 60; // of most rows
 const DAY = /^\d{4}-\d\d-\d\d$/; // what stands for a conversation whose source has none
 
 export function Imported() {
@@ -33,19 +35,24 @@ export function Imported() {
       <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       {list.isPending && <Skeleton lines={4} className="h-12" />}
       {list.isSuccess && !found.length && <Empty>{say("imported.none")}</Empty>}
-      <ul className="flex flex-col">
-        {found.map((one) => (
-          <li key={one.conversation} className="border-b border-line">
-            <Link href={placeOfImported(one.conversation)} className="row-link my-1">
+      <Windowed
+        groups={[{ key: "all", rows: found }]}
+        keyOf={(one) => one.conversation}
+        rowPx={ROW_PX}
+        hasMore={list.hasNextPage}
+      >
+        {(one) => (
+          <div className="border-b border-line py-1">
+            <Link href={placeOfImported(one.conversation)} className="row-link">
               <span className="line-clamp-2">{nameOf(one.conversation, one.title) ?? visible(one.beginning)}</span>
               <span className="flex flex-wrap gap-x-3 text-small text-quiet">
                 <span>{say("memory.messages", { n: one.messages })}</span>
                 <Time at={one.last_at} />
               </span>
             </Link>
-          </li>
-        ))}
-      </ul>
+          </div>
+        )}
+      </Windowed>
       <div ref={list.mark} className="h-8">
         {list.isFetchingNextPage && <Skeleton lines={1} />}
       </div>

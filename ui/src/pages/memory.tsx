@@ -9,6 +9,7 @@ import { keys } from "../api/keys";
 import type { Memory } from "../api/types";
 import { useSpeakerOf, Words } from "../chat/evidence";
 import { Days } from "../parts/days";
+import { type Marked, useMarked } from "../parts/marked";
 import { MemoryActions } from "../parts/memory_actions";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -16,6 +17,7 @@ import { useTitle } from "../parts/title";
 import { Totals } from "../parts/totals";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { type Group, Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
 import { formatNumber, formatPeriod, say } from "../texts";
 import { Documents } from "./documents";
@@ -26,6 +28,12 @@ import { Transfer } from "./transfer";
 const LEVELS = [0, 1, 2, 3] as const;
 const PAGE = 30;
 const MAX_FOUND = 50;
+const CARD_PX = 120; // of most cards
+
+interface Shown {
+  open: Marked; // whose sources are shown
+  gone: Marked; // those that were forgotten
+}
 
 const PAGES = {
   "/memory": "memory.timeline",
@@ -78,6 +86,7 @@ function Timeline() {
   const [query, setQuery] = useState("");
   const [asOf, setAsOf] = useState("");
   const [hasScores, setScores] = useState(false);
+  const shown = { open: useMarked(), gone: useMarked() };
   const list = useMore("memory", "/v1/memories", { user_id: userId, level, limit: PAGE }, !query);
   const found = useQuery({
     queryKey: keys.found(query, asOf),
@@ -155,16 +164,14 @@ function Timeline() {
           {say("memory.found", { n: memories.length })}
         </p>
       )}
-      {query ? (
-        <Cards memories={memories} hasScore={hasScores} />
-      ) : (
-        byPeriod(memories).map(([period, members]) => (
-          <div key={members[0]!.id}>
-            <h2 className="mb-2 text-lead font-semibold">{formatPeriod(period)}</h2>
-            <Cards memories={members} hasScore={false} />
-          </div>
-        ))
-      )}
+      <Windowed
+        groups={query ? [{ key: query, rows: memories }] : byPeriod(memories)}
+        keyOf={(memory) => memory.id}
+        rowPx={CARD_PX}
+        hasMore={!query && list.hasNextPage}
+      >
+        {(memory) => <MemoryCard memory={memory} hasScore={query !== "" && hasScores} shown={shown} />}
+      </Windowed>
       {!query && (
         <div ref={list.mark} className="h-8">
           {list.isFetchingNextPage && <Skeleton lines={1} />}
@@ -175,33 +182,27 @@ function Timeline() {
 }
 
 /** Neighbours of one period, under one heading. */
-function byPeriod(memories: Memory[]): [string, Memory[]][] {
-  const groups: [string, Memory[]][] = [];
+function byPeriod(memories: Memory[]): Group<Memory>[] {
+  const groups: { period: string; rows: Memory[] }[] = [];
   for (const memory of memories) {
     const last = groups.at(-1);
-    if (last?.[0] === memory.period) last[1].push(memory);
-    else groups.push([memory.period, [memory]]);
+    if (last?.period === memory.period) last.rows.push(memory);
+    else groups.push({ period: memory.period, rows: [memory] });
   }
-  return groups;
+  return groups.map(({ period, rows }, index) => ({
+    key: rows[0]!.id,
+    heading: <h2 className={`pb-2 text-lead font-semibold ${index ? "pt-1" : ""}`}>{formatPeriod(period)}</h2>,
+    rows,
+  }));
 }
 
-function Cards({ memories, hasScore }: { memories: Memory[]; hasScore: boolean }) {
-  return (
-    <ul className="flex flex-col gap-3">
-      {memories.map((memory) => (
-        <MemoryCard key={memory.id} memory={memory} hasScore={hasScore} />
-      ))}
-    </ul>
-  );
-}
-
-function MemoryCard({ memory, hasScore }: { memory: Memory; hasScore: boolean }) {
-  const [isOpen, setOpen] = useState(false);
-  const [isGone, setGone] = useState(false);
+function MemoryCard({ memory, hasScore, shown }: { memory: Memory; hasScore: boolean; shown: Shown }) {
+  const { open, gone } = shown;
+  const isOpen = open.has(memory.id);
   const speakerOf = useSpeakerOf();
-  if (isGone) return <li className="card text-small text-quiet">{say("evidence.gone")}</li>;
+  if (gone.has(memory.id)) return <p className="card mb-3 text-small text-quiet">{say("evidence.gone")}</p>;
   return (
-    <li className="card">
+    <div className="card mb-3">
       <p className="text-small text-quiet">
         {memory.speaker && <>{visible(speakerOf(memory))}, </>}
         <Time at={memory.occurred_at} />
@@ -221,12 +222,12 @@ function MemoryCard({ memory, hasScore }: { memory: Memory; hasScore: boolean })
         </p>
       )}
       <div className="mt-1 flex flex-wrap gap-x-4">
-        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => open.toggle(memory.id)}>
           {say("memory.unfold")}
         </button>
-        <MemoryActions id={memory.id} text={memory.memory} onGone={() => setGone(true)} />
+        <MemoryActions id={memory.id} text={memory.memory} onGone={() => gone.toggle(memory.id)} />
       </div>
       {isOpen && <Words memoryId={memory.id} />}
-    </li>
+    </div>
   );
 }
