@@ -974,6 +974,27 @@ set_budget: Value[None, Never, pg.uuid, pg.int8, pg.float8, pg.text]
 
 drop_budget: Value[bool, Never, pg.uuid, pg.text]
 
+class SetLimitsRow(TypedDict):
+    name: str
+    value: int
+
+set_limits: Query[SetLimitsRow]
+
+class LimitsRow(TypedDict):
+    name: str | Any
+    minimum: int | Any
+    maximum: int | Any
+    configured: int | Any
+    value: int | Any
+    changed_by: str | Any
+    updated_at: datetime | Any
+
+limits: Query[LimitsRow]
+
+set_limit: Value[None, Never, pg.text, pg.int8, pg.text]
+
+drop_limit: Value[bool, Never, pg.text, pg.text]
+
 add_usage: Value[None, Never, pg.uuid, pg.text, pg.text, pg.int4, pg.int4]
 
 class SpentRow(TypedDict):

@@ -60,6 +60,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_shared_webhook": {"url": "https://hooks.example/maas"},
     "post_schedule": {"cron": "30 8 * * 1-5"},
     "put_filter": {"query": "status=FAILED"},
+    "put_limit": {"value": 20},
     "put_price": {"provider": "nobody", "model": "x", "input": 1, "output": 2},
     "post_drop_price": {"provider": "nobody", "model": "y"},
     "put_budget": {"daily_tokens": 1000, "daily_dollars": None},
@@ -81,6 +82,7 @@ PLACES = (
     ("set", "usual"),
     ("list", "runs"),
     ("filter", "usual"),
+    ("limit", "user_schedules"),
     ("entity_type", "user"),
     ("entity", "nobody"),
 )

@@ -29,6 +29,7 @@ from structlog.contextvars import bound_contextvars
 
 from maas.accounts.passwords import PasswordHasher
 from maas.accounts.sign_in import SignIn
+from maas.engine.limits import Limits
 from maas.http.auth import Authenticator, Principal
 from maas.http.auth.access_audit import AccessAudit
 from maas.http.authorize import authenticate, authorize, route_path
@@ -292,8 +293,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         watcher = RunWatcher(db, listen_dsn)
-        submissions = Submitter(db, settings.quotas.user_queue_limit)
-        hasher, provider_calls = PasswordHasher(), ProviderCalls()
+        limits, hasher, provider_calls = Limits(settings), PasswordHasher(), ProviderCalls()
         app.state.maas = AppState(
             db,
             reads or db,
@@ -301,7 +301,8 @@ def create_app(
             long_reads or long_db or db,
             settings,
             authenticator,
-            submissions,
+            Submitter(db, limits),
+            limits,
             watcher,
             EventStream(db),
             UserEventStream(db),
@@ -316,7 +317,7 @@ def create_app(
             client_documents=client_documents or ClientDocuments(),
         )
         with tracing.exporting(settings.diagnostics.export("maas-server")):
-            async with watcher.listening():
+            async with watcher.listening(), limits.reading(db):
                 yield
         await provider_calls.close()
         hasher.close()

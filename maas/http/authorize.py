@@ -121,7 +121,7 @@ async def note_user(request: Request, user_id: UUID) -> None:
     state, principal = app_state(request), principal_of(request)
     if getattr(request.state, "named_user", None) is None:
         request.state.named_user = user_id
-        if per_minute := state.settings.http.user_rate:
+        if per_minute := state.limits["user_rate"]:
             state.rate_limiter.take(f"user:{user_id}", per_minute, "a user")
     if principal.is_administrator and user_id not in (principal.user_id, principal.default_user):
         method = "GET" if request.method == "HEAD" else request.method

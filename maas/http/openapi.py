@@ -105,6 +105,7 @@ PATH_PARAMETERS = {
     "set": "The name of a set.",
     "list": "runs or users.",
     "filter": "The name of filters.",
+    "limit": "The name of a quota or a rate, as user_images.",
     "entity_type": "user: nothing else can be deleted.",
     "entity": "The name of a user.",
     "document": "The id of a document of everybody's.",
@@ -148,11 +149,7 @@ REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
         },
     ),
     "get_content": (
-        {
-            "name": "If-None-Match",
-            "schema": TEXT_SCHEMA,
-            "description": "The ETag of the image that the client has.",
-        },
+        {"name": "If-None-Match", "schema": TEXT_SCHEMA, "description": "The ETag of the image that the client has."},
     ),
 }
 RESPONSE_HEADERS: dict[str, dict[str, Any]] = {

@@ -14,6 +14,7 @@ from prometheus_client import Counter as MetricCounter
 from starlette.requests import Request
 
 from maas.accounts.sign_in import SignIn
+from maas.engine.limits import Limits
 from maas.http.auth import Authenticator
 from maas.http.auth.access_audit import AccessAudit
 from maas.http.client_documents import ClientDocuments
@@ -130,6 +131,7 @@ class AppState:
     settings: Settings
     authenticator: Authenticator
     submissions: Submitter
+    limits: Limits
     run_watcher: RunWatcher
     event_stream: EventStream
     user_event_stream: UserEventStream

@@ -14,6 +14,7 @@ import asyncpg
 
 from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
+from maas.engine.limits import Limits
 from maas.engine.states import Priority
 from maas.runs.client_context import NO_CONTEXT, ClientContext
 from shared.db import LOST_IN_A_COMMIT, Database
@@ -94,13 +95,13 @@ class EarlierRun:
 class Submitter:
     """Inserts runs; requests of one moment go in one statement, large ones in statements of their own.
 
-    A user with `queue_limit` unfinished runs is refused. Processes that insert at the same moment may exceed the limit
-    a little.
+    A user with as many unfinished runs as `limits` allow is refused. Processes that insert at the same moment may
+    exceed the limit a little.
     """
 
-    def __init__(self, db: Database, queue_limit: int | None = None) -> None:
+    def __init__(self, db: Database, limits: Limits | None = None) -> None:
         self._db = db
-        self.queue_limit = queue_limit
+        self._limits = limits
         self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
         # They wait for each other, and nobody for them.
         self._debounced: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
@@ -108,6 +109,11 @@ class Submitter:
             "long requests", MAX_LARGE_INSERTS, MAX_LARGE_INSERTS, LARGE_INSERT_TIMEOUT_S, MAX_WAITING_INSERTS
         )
         self._turns: WeakValueDictionary[tuple[UUID, str], asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def queue_limit(self) -> int | None:
+        """How many unfinished runs a user may have at present; None: any number."""
+        return None if self._limits is None else self._limits["user_queue_limit"]
 
     def turn(self, submission: Submission) -> asyncio.Lock:
         """The lock under which a question of a user is looked for and then inserted: one of a moment is the first."""

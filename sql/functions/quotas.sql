@@ -5,6 +5,68 @@
 -- exception: its bytes are added up, which takes long for a large one, so an addition is followed by that with a
 -- probability that grows with its size, on average once per MiB. An import is always followed by it.
 
+create or replace function maas.maas_limit_ranges()
+returns table (name text, minimum bigint, maximum bigint) language sql immutable as $$
+  values ('user_queue_limit', 1, 100000), ('user_conversations', 1, 10000000), ('user_documents', 1, 1000000),
+    ('user_document_bytes', 1, 1000000000000000), ('user_images', 1, 1000000),
+    ('user_image_bytes', 1, 1000000000000000), ('user_webhooks', 0, 1000), ('user_webhook_events', 1, 1000000),
+    ('user_schedules', 0, 1000), ('user_memory_bytes', 1, 1000000000000000), ('user_rate', 0, 1000000000),
+    ('sign_in_rate', 1, 1000000000), ('sign_in_address_rate', 1, 1000000000)
+$$;
+comment on function maas.maas_limit_ranges is
+  'The quotas and rates that operators may set while everything runs, and within which bounds';
+
+create or replace function maas.maas_set_limit(p_name text, p_value bigint, p_actor text default null)
+returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  bounds record;
+  earlier bigint;
+begin
+  select r.minimum, r.maximum into bounds from maas.maas_limit_ranges() r where r.name = p_name;
+  if not found then
+    raise invalid_parameter_value using message = format('%s is no limit; there are %s', coalesce(p_name, 'null'), (
+      select string_agg(r.name, ', ' order by r.name) from maas.maas_limit_ranges() r));
+  elsif p_value is null or p_value not between bounds.minimum and bounds.maximum then
+    raise invalid_parameter_value using
+      message = format('%s must be between %s and %s; nothing was changed', p_name, bounds.minimum, bounds.maximum);
+  end if;
+  earlier := (select s.value from maas.set_limits s where s.name = p_name for update);
+  insert into maas.set_limits as s (name, value, actor)
+  values (p_name, p_value, coalesce(p_actor, 'sql:' || session_user))
+  on conflict (name) do update set value = excluded.value, actor = excluded.actor, updated_at = clock_timestamp();
+  perform maas.maas_write_audit('limit_set', null, null,
+    jsonb_build_object('name', p_name, 'value', p_value, 'before', earlier), p_actor);
+end
+$$;
+comment on function maas.maas_set_limit is
+  'Sets a quota or a rate of one user instead of the setting; raises invalid_parameter_value where it is no limit or '
+  'out of its bounds';
+
+create or replace function maas.maas_drop_limit(p_name text, p_actor text default null) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  earlier bigint;
+begin
+  delete from maas.set_limits s where s.name = p_name returning s.value into earlier;
+  if not found then
+    return false;
+  end if;
+  perform maas.maas_write_audit(
+    'limit_drop', null, null, jsonb_build_object('name', p_name, 'before', earlier), p_actor);
+  return true;
+end
+$$;
+comment on function maas.maas_drop_limit is
+  'Ends a limit that was set: the settings apply again; false if there is none';
+
+create or replace function maas.maas_limit(p_name text) returns bigint
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select coalesce(
+    (select s.value from maas.set_limits s where s.name = p_name),
+    (select e.value::bigint from maas.engine_settings e where e.key = p_name))
+$$;
+comment on function maas.maas_limit is 'A quota as it is in force: as operators have set it, else as the settings say';
+
 create or replace function maas.maas_memory_bytes(p_user uuid) returns bigint language sql stable as $$
   select coalesce((
     select sum(octet_length(g.content) + coalesce(pg_column_size(g.metadata), 0)) from maas.raw_logs g
@@ -26,7 +88,7 @@ declare
   used bigint;
 begin
   foreach quota_name in array p_names loop
-    quota := (select s.value::bigint from maas.engine_settings s where s.key = quota_name);
+    quota := maas.maas_limit(quota_name);
     used := case quota_name
       when 'user_conversations' then (
         select count(*) from (select from maas.chat_conversations c where c.user_id = p_user limit quota + 1) c)
@@ -94,7 +156,7 @@ create or replace trigger limit_kept after insert on maas.attachments
 create or replace function maas.limit_queue() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  most int := (select value::int from maas.engine_settings where key = 'user_queue_limit');
+  most bigint := maas.maas_limit('user_queue_limit');
   full_user uuid;
 begin
   select u.user_id into full_user from (select distinct user_id from inserted) u

@@ -97,7 +97,7 @@ begin
   end if;
   one.error := p_error;
   if p_times <> '{}' then
-    room := greatest(0, (select s.value::int from maas.engine_settings s where s.key = 'user_queue_limit') - (
+    room := greatest(0, maas.maas_limit('user_queue_limit')::int - (
       select count(*)::int from maas.pipeline_runs r
       where r.user_id = one.user_id and r.queue_state < 2 and r.kind in ('ask', 'action')));
     if cardinality(p_times) > room then

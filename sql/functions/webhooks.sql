@@ -43,7 +43,7 @@ create or replace function maas.maas_waits_too_much(p_endpoint uuid, p_user uuid
 language plpgsql stable as $$
 declare
   most int := case when p_user is null then 1000000
-    else (select value::int from maas.engine_settings where key = 'user_webhook_events') end;
+    else maas.maas_limit('user_webhook_events') end;
 begin
   return most < (select count(*) from (
     select from maas.webhook_deliveries d where d.endpoint_id = p_endpoint and d.state = 'waiting' limit most + 1) d);

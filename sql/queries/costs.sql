@@ -18,6 +18,20 @@ select maas.maas_set_budget($1, $2, $3, $4);
 -- name: drop_budget  -- $1 user, $2 actor
 select maas.maas_drop_budget($1, $2);
 
+-- name: set_limits  -- the quotas and rates that operators have set
+select name, value from maas.set_limits;
+
+-- name: limits  -- each with its bounds, what the settings of orchestrators say, and what operators have set
+select r.name, r.minimum, r.maximum, e.value::bigint as configured, s.value, s.actor as changed_by, s.updated_at
+from maas.maas_limit_ranges() r left join maas.engine_settings e on e.key = r.name
+left join maas.set_limits s on s.name = r.name;
+
+-- name: set_limit  -- $1 name, $2 value, $3 actor
+select maas.maas_set_limit($1, $2, $3);
+
+-- name: drop_limit  -- $1 name, $2 actor
+select maas.maas_drop_limit($1, $2);
+
 -- name: add_usage  -- $1 user, $2 provider, $3 model, $4 tokens in, $5 out
 select maas.maas_add_usage($1, $2, $3, $4, $5);
 

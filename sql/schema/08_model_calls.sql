@@ -64,6 +64,17 @@ comment on column maas.user_budgets.user_id is
 comment on column maas.user_budgets.daily_tokens is 'Null: no limit';
 comment on column maas.user_budgets.daily_dollars is 'Null: no limit';
 
+create table maas.set_limits (
+  name text primary key,
+  value bigint not null,
+  actor text not null,
+  updated_at timestamptz not null default clock_timestamp()
+);
+comment on table maas.set_limits is
+  'Quotas and rates of one user that operators have set, instead of the settings; maas_set_limit writes them. '
+  'The database obeys them at once, servers within three seconds';
+comment on column maas.set_limits.name is 'The setting in whose place it is: user_images for MAAS_USER_IMAGES';
+
 create table maas.model_prices (
   provider varchar(50) not null,
   model text not null,

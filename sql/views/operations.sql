@@ -29,8 +29,7 @@ comment on view maas.v_embedding is
   'whether an orchestrator works on them';
 
 create view maas.v_user_quotas as
-select u.user_id, s.key as name, u.used::bigint as used, s.value::bigint as quota,
-  round(u.used / s.value::numeric, 3) as share
+select u.user_id, u.name, u.used::bigint as used, l.quota, round(u.used / nullif(l.quota, 0)::numeric, 3) as share
 from (
   select user_id, 'user_conversations' as name, count(*) as used from maas.chat_conversations group by user_id
   union all
@@ -54,5 +53,7 @@ from (
     select user_id, octet_length(content) + coalesce(pg_column_size(tool_result), 0) from maas.chat_messages
     union all
     select user_id, octet_length(summary) from maas.lsm_storage where not is_provisional) t group by t.user_id
-) u join maas.engine_settings s on s.key = u.name;
+) u join (
+  select e.key as name, coalesce(s.value, e.value::bigint) as quota
+  from maas.engine_settings e left join maas.set_limits s on s.name = e.key where e.key like 'user\_%') l using (name);
 comment on view maas.v_user_quotas is 'What each user has of each quota; reads whole tables';

@@ -270,3 +270,22 @@ def test_a_price_is_set_where_spending_is_seen(stack: Stack, visit: Visitor, wor
     row.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(row).to_have_count(0)
+
+
+def test_a_quota_is_changed_on_its_page(stack: Stack, visit: Visitor) -> None:
+    page = visit("admin/limits")
+    page.get_by_role("button", name="Images", exact=True).click()
+    value = page.get_by_role("dialog").get_by_label("In force, for each user")
+    value.fill("0")
+    page.get_by_role("button", name="Save").click()
+    assert value.evaluate("input => input.validity.rangeUnderflow")
+    value.fill("4321")
+    page.get_by_role("button", name="Save").click()
+    row = page.locator("tr").filter(has_text="Images").first
+    expect(row).to_contain_text("4,321")
+    shot(page, "limits")
+    assert stack.rows("select name, value from set_limits") == [{"name": "user_images", "value": 4321}]
+    row.get_by_role("button", name="As in the settings").click()
+    page.get_by_role("dialog").get_by_role("button", name="As in the settings").click()
+    expect(row).not_to_contain_text("4,321")
+    assert stack.rows("select from set_limits") == []

@@ -41,6 +41,8 @@ OF_NOBODY = {  # these show and change what is no user's, or write what they cha
     "/v1/admin/prompts/{role}/history",
     "/v1/admin/prompts/{role}/try",
     "/v1/admin/budget",
+    "/v1/admin/limits",
+    "/v1/admin/limits/{limit}",
     "/v1/admin/prices",
     "/v1/admin/prices/drop",
     "/v1/admin/filters",

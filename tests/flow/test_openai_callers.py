@@ -16,6 +16,7 @@ from openai import AsyncOpenAI
 from psycopg.rows import DictRow
 from starlette.requests import Request
 
+from maas.engine.limits import Limits
 from maas.http.app import create_app
 from maas.http.auth import Principal
 from maas.http.auth.access_audit import AccessAudit
@@ -272,6 +273,7 @@ async def test_silence_is_broken_by_comments(database: str) -> None:
             load_settings(),
             FixedKeys(),
             Submitter(db),
+            Limits(load_settings()),
             RunWatcher(db, database),
             EventStream(db),
             UserEventStream(db),

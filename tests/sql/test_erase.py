@@ -22,7 +22,7 @@ NO_USERS = {
     "app_clients",
     "assistants", "audit", "daily_sums",
     "embedding_fills", "engine_lock", "engine_metrics", "engine_settings", "engines", "erasures",
-    "loadable_tables", "locks", "model_limits", "model_prices",
+    "loadable_tables", "locks", "model_limits", "model_prices", "set_limits",
     "restore_key", "schema_files", "signing_key", "sums_state", "system_prompts", "system_prompts_history",
     "trial_sets",  # their requests are in trial_set_runs
     "telegram_bots", "telegram_updates",  # an update that is handled says nothing any more

@@ -48,7 +48,7 @@ const BUILT: Record<string, string[]> = {
     ["read", "write", "dangerous"], // effects
   ),
   "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "ads", "audit"].concat(
-    ["spending", "inventory", "documents", "active", "expired", "revoked"], // states of keys
+    ["spending", "limits", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
   "argument.": ["daily_budget", "budget", "campaign_id", "adset_id", "direction_id", "creative_id", "lead_id"].concat(
     ["target_cpl", "recipients", "subject", "body"], // of tools that wait
@@ -86,6 +86,10 @@ const BUILT: Record<string, string[]> = {
   ]),
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
   "facts.week.": ["added", "replaced", "ended", "corrected"],
+  "limits.name.": ["user_queue_limit", "user_conversations", "user_documents", "user_document_bytes"].concat(
+    ["user_images", "user_image_bytes", "user_webhooks", "user_webhook_events", "user_schedules", "user_memory_bytes"],
+    ["user_rate", "sign_in_rate", "sign_in_address_rate"],
+  ),
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
   "pause.": ["assistant", "model", "key", "user"],

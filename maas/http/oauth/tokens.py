@@ -114,7 +114,7 @@ def _begin(request: Request, name: str, factor: int) -> AppState:
     """Count the request of this client address. Raises MaasError: not_found where nobody signs in, rate_limited."""
     state = app_state(request)
     check_issues_tokens(state.settings)
-    per_minute = state.settings.access.sign_in_address_rate * factor
+    per_minute = state.limits["sign_in_address_rate"] * factor
     state.rate_limiter.take(f"oauth {name} of {client_network(request)}", per_minute, "one address")
     return state
 

@@ -109,8 +109,8 @@ async def put_account(request: Request) -> Response:
     if body.email is not None and normalise_email(body.email) != account.email:
         raise MaasError("validation_failed", "email: cannot be changed; ask an administrator for another account")
     if body.password is not None:
-        settings = app_state(request).settings
-        app_state(request).rate_limiter.take(f"password:{user_id}", settings.access.sign_in_rate, "one account")
+        state = app_state(request)
+        state.rate_limiter.take(f"password:{user_id}", state.limits["sign_in_rate"], "one account")
     account = await sign_in.change(
         account,
         session_id,
@@ -168,7 +168,7 @@ def _begin(request: Request, *, is_password: bool = False) -> SignIn:
     state = app_state(request)
     if state.sign_in is None:
         raise MaasError("not_found", f"sign-in is off: set MAAS_AUTH=local (now {state.settings.access.auth})")
-    rate = state.settings.access.sign_in_address_rate
+    rate = state.limits["sign_in_address_rate"]
     per_minute = rate if is_password else rate * LIGHT_FACTOR
     network = client_network(request)
     bucket = address_bucket(network) if is_password else f"light of {network}"

@@ -25,7 +25,7 @@ def counting_wrong_passwords(request: Request, email: str, browser: str | None) 
     this email before. Raises MaasError('rate_limited') before the block.
     """
     state, network = app_state(request), client_network(request)
-    each, of_address = state.settings.access.sign_in_rate, state.settings.access.sign_in_address_rate
+    each, of_address = state.limits["sign_in_rate"], state.limits["sign_in_address_rate"]
     name = hash_token(email).hex()
     buckets = (
         [(f"browser:{browser}", each, "one browser")]

@@ -15,6 +15,7 @@ import { Dashboard } from "./dashboard";
 import { DocumentsPage } from "./documents";
 import { InventoryPage } from "./inventory";
 import { KeysPage } from "./keys";
+import { LimitsPage } from "./limits";
 import { MemoriesPage } from "./memories";
 import { PAGES, placeOfPage } from "./pages";
 import { PromptPage } from "./prompt";
@@ -61,6 +62,7 @@ export default function AdminPage() {
           <Route path="/admin/users/:id" component={UserPage} />
           <Route path="/admin/documents" component={DocumentsPage} />
           <Route path="/admin/spending" component={SpendingPage} />
+          <Route path="/admin/limits" component={LimitsPage} />
           <Route path="/admin/inventory" component={InventoryPage} />
           <Route path="/admin/prompts" component={PromptsPage} />
           <Route path="/admin/prompts/:role" component={PromptPage} />

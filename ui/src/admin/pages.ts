@@ -6,6 +6,7 @@ export const PAGES = [
   "actions",
   "users",
   "spending",
+  "limits",
   "prompts",
   "memories",
   "documents",

@@ -67,6 +67,7 @@ export const keys = {
   metrics: (days: number) => ["metrics", days] as const,
   prices: () => ["prices"] as const,
   savedFilters: () => ["savedFilters"] as const,
+  limits: () => ["limits"] as const,
   budget: (of: Id) => ["budgets", of] as const,
   trialSets: () => ["trialSets"] as const,
   trialSet: (name: string) => ["trialSets", name] as const,

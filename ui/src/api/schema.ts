@@ -236,6 +236,13 @@ export interface paths {
     put: operations["put_user_budget"];
     delete: operations["delete_user_budget"];
   };
+  "/v1/admin/limits": {
+    get: operations["get_limits"];
+  };
+  "/v1/admin/limits/{limit}": {
+    put: operations["put_limit"];
+    delete: operations["delete_limit"];
+  };
   "/v1/admin/filters": {
     get: operations["get_filters"];
   };
@@ -1057,6 +1064,19 @@ export interface components {
     Json: (null | boolean | number) | string | unknown[] | {
       [key: string]: unknown;
     };
+    Limit: {
+      name: string;
+      description: string;
+      value: number;
+      configured: number;
+      minimum: number;
+      maximum: number;
+      changed_by: string | null;
+      updated_at: string | null;
+    };
+    LimitList: {
+      results: components["schemas"]["Limit"][];
+    };
     LinkList: {
       results: components["schemas"]["ConversationLink"][];
     };
@@ -1220,6 +1240,9 @@ export interface components {
     };
     NewFilter: {
       query: string;
+    };
+    NewLimit: {
+      value: number;
     };
     NewLink: {
       days?: number | null;
@@ -3538,6 +3561,48 @@ export interface operations {
     };
     responses: {
       204: {
+      };
+    };
+  };
+  get_limits: {
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LimitList"];
+        };
+      };
+    };
+  };
+  put_limit: {
+    parameters: {
+      path: {
+        limit: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewLimit"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LimitList"];
+        };
+      };
+    };
+  };
+  delete_limit: {
+    parameters: {
+      path: {
+        limit: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["LimitList"];
+        };
       };
     };
   };
