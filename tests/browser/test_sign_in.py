@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import shot
+from tests.browser.conftest import shot, violations
 from tests.browser.test_chat import say, wait_for_answers
 from tests.people import PASSWORD, Person, new_email
 from tests.polling import poll
@@ -59,6 +59,21 @@ def sign_up(page: Page, email: str, name: str = "Ann") -> None:
 def sign_in(page: Page, email: str, password: str = PASSWORD) -> None:
     fill(page, email, password)
     page.locator("form").get_by_role("button", name="Sign in").click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_sign_in_keeps_nobody_out(stack: Stack, contexts: Opener, scheme: str) -> None:
+    page = contexts(color_scheme=scheme).new_page()
+    for place, button in (("reset", "Set a new password"), ("", "Sign in"), ("sign-in", "Sign up")):
+        page.goto(f"http://127.0.0.1:{stack.port}/ui/{place}")
+        if button == "Sign up":
+            page.get_by_role("button", name=button).click()
+        expect(page.locator("form").get_by_role("button", name=button)).to_be_visible()
+        for width in (360, 768, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert not page.evaluate("() => document.documentElement.scrollWidth > innerWidth"), (button, width)
+            assert not violations(page), (button, width)
+            shot(page, f"{button}-{width}-{scheme}")
 
 
 def test_a_person_signs_up_out_and_in(stack: Stack, contexts: Opener) -> None:

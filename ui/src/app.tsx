@@ -12,7 +12,7 @@ import { ChatPage, isWriting } from "./pages/chat";
 import { Sidebar } from "./pages/sidebar";
 import { Boundary } from "./parts/boundary";
 import { HeaderPlace } from "./parts/header";
-import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
+import { EmptyPage, ErrorNotice, Skeleton } from "./parts/notice";
 import { askToLeave } from "./parts/unsaved";
 import { WaitingBadge } from "./parts/waiting_badge";
 import { useIsOnline, waitForServer } from "./session/connection";
@@ -209,7 +209,7 @@ function Frame() {
                       <Redirect to="/" />
                     </Route>
                     <Route>
-                      <Empty>{say("app.notFound")}</Empty>
+                      <EmptyPage why={say("app.notFound")} />
                     </Route>
                   </Switch>
                 </Suspense>

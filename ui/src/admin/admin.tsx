@@ -4,7 +4,7 @@ import { lazy, Suspense } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 
 import { useHasAds } from "../parts/assistants";
-import { Empty, Skeleton } from "../parts/notice";
+import { EmptyPage, Skeleton } from "../parts/notice";
 import { useUser } from "../session/session";
 import { say, withTexts } from "../texts";
 import { WaitingActionsPage } from "./actions";
@@ -33,7 +33,7 @@ export default function AdminPage() {
   const { isAdmin } = useUser();
   const [place] = useLocation();
   const hasAds = useHasAds();
-  if (!isAdmin) return <Empty>{say("app.noRights")}</Empty>;
+  if (!isAdmin) return <EmptyPage why={say("app.noRights")} />;
   return (
     <div className="flex h-full flex-col">
       <nav aria-label={say("nav.admin")} className="scrolls scroll-hint flex shrink-0 gap-1 border-b border-line p-2">
@@ -74,7 +74,7 @@ export default function AdminPage() {
           <Route path="/admin/ads" component={AdminAdsPage} />
           <Route path="/admin/audit" component={AuditPage} />
           <Route>
-            <Empty>{say("app.notFound")}</Empty>
+            <EmptyPage why={say("app.notFound")} />
           </Route>
         </Switch>
       </Suspense>

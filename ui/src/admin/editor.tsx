@@ -86,7 +86,12 @@ export default function Editor({ label, value, known, maxChars, onChange }: Prop
           history(),
           keymap.of([...KEYS, ...historyKeymap]),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({
+            "aria-label": label,
+            spellcheck: "false",
+            autocapitalize: "off",
+            tabindex: "0",
+          }),
           EditorState.changeFilter.of(
             ({ newDoc, startState }) => newDoc.length <= Math.max(maxChars, startState.doc.length),
           ),

@@ -20,7 +20,7 @@ import { useAssistants, useTitleOf } from "../parts/assistants";
 import { Boundary } from "../parts/boundary";
 import { useFocusReturn } from "../parts/focus_return";
 import { Header } from "../parts/header";
-import { Empty, ErrorNotice, errorText, Skeleton } from "../parts/notice";
+import { EmptyPage, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { Tabs, tabId } from "../parts/tabs";
 import { useTitle } from "../parts/title";
 import { newUuid } from "../parts/uuid";
@@ -91,11 +91,13 @@ function Chat({ id }: { id: string | null }) {
   useKeys(shown, setShown);
   if (conversation.error && !isNew) {
     return (
-      <Empty>
-        {conversation.error instanceof ApiError && conversation.error.status !== 404
-          ? errorText(conversation.error)
-          : say("chat.notFound")}
-      </Empty>
+      <EmptyPage
+        why={
+          conversation.error instanceof ApiError && conversation.error.status !== 404
+            ? errorText(conversation.error)
+            : say("chat.notFound")
+        }
+      />
     );
   }
   const name = conversation.data?.assistant ?? begun?.assistant ?? assistant;

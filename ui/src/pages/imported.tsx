@@ -10,7 +10,7 @@ import type { Answer } from "../api/route";
 import { UserMessage } from "../chat/question";
 import { placeOfImported } from "../parts/imported";
 import { Markdown } from "../parts/markdown";
-import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { Empty, EmptyPage, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
@@ -80,10 +80,15 @@ export function ImportedPage() {
   const first = pages.data?.pages[0];
   const name = nameOf(conversation, pages.data?.pages.find((page) => page.title)?.title) ?? say("nav.untitled");
   useTitle(name);
-  if (first?.results.length === 0) return <Empty>{say("imported.gone")}</Empty>;
+  const gone = (
+    <EmptyPage why={say("imported.gone")}>
+      <Link href="/memory/imported">{say("imported.title")}</Link>
+    </EmptyPage>
+  );
+  if (first?.results.length === 0) return gone;
   if (pages.error && !first) {
     const isGone = pages.error instanceof ApiError && [400, 404].includes(pages.error.status);
-    return isGone ? <Empty>{say("imported.gone")}</Empty> : <ErrorNotice error={pages.error} />;
+    return isGone ? gone : <ErrorNotice error={pages.error} />;
   }
   const more = (text: string, isLoading: boolean, load: () => void) => (
     <button type="button" className="button small self-center" disabled={isLoading} onClick={load}>

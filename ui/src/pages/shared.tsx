@@ -10,7 +10,7 @@ import type { SharedMessage } from "../api/types";
 import { UserMessage } from "../chat/question";
 import { titleWithAgent } from "../parts/assistants";
 import { Markdown } from "../parts/markdown";
-import { Empty, errorText, Skeleton } from "../parts/notice";
+import { EmptyPage, errorText, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { visible } from "../parts/visible";
@@ -37,7 +37,11 @@ function Shared({ token }: { token: string }) {
   useTitle(first?.title ?? "");
   if (pages.error && !first) {
     const isGone = pages.error instanceof ApiError && [404, 422].includes(pages.error.status);
-    return <Empty>{isGone ? say("shared.gone") : errorText(pages.error)}</Empty>;
+    return (
+      <main>
+        <EmptyPage why={isGone ? say("shared.gone") : errorText(pages.error)} />
+      </main>
+    );
   }
   return (
     <main className="mx-auto flex max-w-[72ch] flex-col gap-6 p-6">

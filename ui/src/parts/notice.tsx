@@ -61,6 +61,16 @@ export function Empty({ children }: { children: ReactNode }) {
   return <p className="py-8 text-center text-quiet">{children}</p>;
 }
 
+/** A page on which there is nothing: why is its heading, and below it is a way on. */
+export function EmptyPage({ why, children }: { why: string; children?: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-4 py-8 text-center text-quiet">
+      <h1>{why}</h1>
+      {children}
+    </div>
+  );
+}
+
 /** Lines of the shape of what is being loaded. */
 export function Skeleton({ lines = 3, className = "h-12" }: { lines?: number; className?: string }) {
   return (
