@@ -272,6 +272,21 @@ def test_a_price_is_set_where_spending_is_seen(stack: Stack, visit: Visitor, wor
     expect(row).to_have_count(0)
 
 
+def test_on_a_phone_the_navigation_shows_where_one_is(stack: Stack, visit: Visitor, word: str) -> None:
+    """The list of its pages began with the dashboard, and the page that one was on stood beyond its edge."""
+    answered(stack, word)
+    page = visit("admin/audit", viewport={"width": 360, "height": 740}, has_touch=True)
+    here = page.get_by_role("navigation", name="Admin").get_by_role("link", name="Audit")
+    expect(here).to_be_in_viewport(ratio=1)
+    page.get_by_role("navigation", name="Admin").get_by_role("link", name="Webhooks").click()
+    expect(page.get_by_role("navigation", name="Admin").locator("[aria-current=page]")).to_be_in_viewport(ratio=1)
+    page.goto(page.url.replace("webhooks", "spending"))
+    day = page.locator("main table.data tbody td").first
+    expect(day).to_be_visible()
+    assert day.evaluate("cell => cell.offsetHeight") <= 40  # one line
+    shot(page, "navigation-360")
+
+
 def test_a_quota_is_changed_on_its_page(stack: Stack, visit: Visitor) -> None:
     page = visit("admin/limits")
     page.get_by_role("button", name="Images", exact=True).click()

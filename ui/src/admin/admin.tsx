@@ -1,6 +1,6 @@
 // The pages of administrators.
 
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 
 import { useHasAds } from "../parts/assistants";
@@ -33,10 +33,24 @@ export default function AdminPage() {
   const { isAdmin } = useUser();
   const [place] = useLocation();
   const hasAds = useHasAds();
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const show = () => {
+      const here = nav.current?.querySelector<HTMLElement>("[aria-current]");
+      if (here) nav.current!.scrollLeft = here.offsetLeft - (nav.current!.clientWidth - here.offsetWidth) / 2;
+    };
+    show();
+    window.addEventListener("resize", show);
+    return () => window.removeEventListener("resize", show);
+  }, [place, hasAds]);
   if (!isAdmin) return <EmptyPage why={say("app.noRights")} />;
   return (
     <div className="flex h-full flex-col">
-      <nav aria-label={say("nav.admin")} className="scrolls scroll-hint flex shrink-0 gap-1 border-b border-line p-2">
+      <nav
+        ref={nav}
+        aria-label={say("nav.admin")}
+        className="scrolls scroll-hint relative flex shrink-0 gap-1 border-b border-line p-2"
+      >
         {PAGES.filter((page) => page !== "ads" || hasAds).map((page) => {
           const path = placeOfPage(page);
           const isHere = page === "dashboard" ? place === path : place.startsWith(path);

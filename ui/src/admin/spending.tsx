@@ -69,7 +69,7 @@ export function SpendingPage() {
           >
             {data.results.map((row) => (
               <tr key={row.key}>
-                <td>
+                <td className={by === "day" ? "whitespace-nowrap" : undefined}>
                   {isErased(by, row.key) ? (
                     say("admin.erasedUsers")
                   ) : by === "user" ? (
