@@ -17,7 +17,7 @@ import { nameOf, usePerson } from "./users";
 
 const PAGE = 50;
 
-/** The messages of anybody's conversation, to be read, the newest first. */
+/** The messages of anybody's conversation, to be read: the last ones, and earlier ones above them on demand. */
 export function AdminConversationPage() {
   const { id } = useParams<{ id: string }>();
   const titleOf = useTitleOf();
@@ -26,7 +26,7 @@ export function AdminConversationPage() {
     queryFn: ({ signal }) => get(`/v1/conversations/${id}`, {}, signal),
   });
   const list = useMore("dialogue", `/v1/conversations/${id}/messages`, { limit: PAGE });
-  const messages = unique(list.items, (message) => message.id);
+  const messages = unique(list.items, (message) => message.id).reverse();
   const owner = conversation.data?.user_id;
   const { data: person } = usePerson(owner);
   const name = person ? nameOf(person) : (owner ?? "");
@@ -39,6 +39,16 @@ export function AdminConversationPage() {
         </p>
       )}
       {list.isPending && <Skeleton lines={6} />}
+      {list.hasNextPage && (
+        <button
+          type="button"
+          className="button small self-start"
+          disabled={list.isFetchingNextPage}
+          onClick={() => void list.fetchNextPage()}
+        >
+          {say("imported.earlier")}
+        </button>
+      )}
       <div className="flex max-w-[72ch] flex-col gap-6">
         {messages.map((message) => (
           <div key={message.id}>
@@ -63,7 +73,6 @@ export function AdminConversationPage() {
           </div>
         ))}
       </div>
-      <div ref={list.mark} className="h-8" />
     </Sheet>
   );
 }
