@@ -1,0 +1,1 @@
+export{t as Logs}from"./logs-Dj32Axr1.js";

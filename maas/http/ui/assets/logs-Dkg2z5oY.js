@@ -1,1 +1,0 @@
-export{t as Logs}from"./logs-B2m7KaiP.js";

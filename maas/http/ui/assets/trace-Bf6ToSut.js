@@ -1,0 +1,1 @@
+export{t as Trace}from"./trace-4iciP61P.js";
