@@ -96,6 +96,15 @@ def test_now_is_the_time_of_the_question(stack: Stack, models: ModelServer, user
     assert again["is_same_request"] is True
 
 
+def test_the_analyzer_knows_the_day(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """Without it no model could tell how old "in March" is."""
+    stack.rows("select maas_set_timezone(%s, 'America/Los_Angeles')", user)
+    (run_id,) = answered(stack, user, "What did I do in March?", **models.settings())
+    (run,) = stack.rows("select created_at from pipeline_runs where id = %s", run_id)
+    line = now_line(run["created_at"], ZoneInfo("America/Los_Angeles"), "ru")
+    assert line in models.prompts("analyzer")[-1]
+
+
 def test_a_changed_prompt_shows_and_the_run_is_untouched(stack: Stack, models: ModelServer, user: UUID) -> None:
     stack.rows("insert into model_prices values ('openai', 'analyzer', 2, null, 10)")
     (run_id,) = answered(stack, user, "Where do I live?", **models.settings())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from uuid import uuid4
 
 from maas.engine.metrics import BUCKETS, Metrics
-from maas.engine.run import ToolUse
+from maas.engine.run import Run, ToolUse
+from maas.engine.states import Status
 
 MODEL = {"model": "m", "provider": "openai"}
 LABELS = MODEL | {"finish": "stop"}
@@ -47,3 +50,14 @@ def test_a_time_falls_into_one_bucket() -> None:
         metrics.observe("analyzer", seconds)
     found = {one["le"]: one["events"] for one in metrics.take()}
     assert found == {0.001: 2, 0.002: 1, BUCKETS[-1]: 1, None: 1}
+
+
+def test_an_answer_counts_by_its_length() -> None:
+    """Against the words that its assistant should keep to, and in words altogether."""
+    metrics = Metrics()
+    run = Run(uuid4(), 1, 1, "ask", Status.RESPONDING, uuid4(), "Who?", "corporate", None, datetime.now(UTC))
+    for max_words in (3, 2, None):
+        metrics.count_answer(run, "one two three", max_words)
+    taken = [one for one in metrics.take() if one["name"] in ("answers", "answer_words")]
+    found = {one["labels"].get("length"): one["events"] for one in taken}
+    assert found == {"within": 1, "over": 1, "unlimited": 1, None: 9}
