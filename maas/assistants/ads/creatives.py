@@ -96,6 +96,7 @@ class CreativeFigures:
         self.figures = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
         self.leads: int = max(row["leads"], row["local_leads"])
         self.engaged: int = row["engaged"]
+        self.qualified: int = row["qualified"]
         self.revenue: Decimal | None = revenue.of(row["revenue"])
         self.roi = roi(self.revenue, self.figures.spend)
         self.qcpl = revenue.qcpl(self.figures.spend, self.engaged)
@@ -121,7 +122,7 @@ class CreativeFigures:
             **self.figures.shown(),
             "leads_here": row["local_leads"],
             "qualified_leads_engaged": self.engaged,
-            "qualified_leads_crm": row["qualified"],
+            "qualified_leads_crm": self.qualified,
             "creative_qualification_rate": rounded(rate(self.engaged, self.figures.leads)),
             "revenue": rounded(self.revenue),
             "roi": rounded(self.roi),

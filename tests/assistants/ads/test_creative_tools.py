@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas.assistants.ads.tools.creatives import NO_RESULTS
 from tests.assistants.ads.shop import TOKEN, Shop
 from tests.standins.running import Running
 
@@ -51,6 +52,28 @@ async def test_quality_is_more_than_a_cheap_lead(shop: Shop) -> None:
     assert [one["title"] for one in worst["creatives"]] == ["Дорогой"]
     assert (await shop.data("getWorstCreatives"))["creatives"][0]["title"] == "Дешёвый"
     assert {one["title"] for one in (await shop.data("getCreatives"))["creatives"]} == {"Дорогой", "Дешёвый", "Пустой"}
+
+
+async def test_the_measure_that_is_asked_for_ranks(shop: Shop) -> None:
+    """Many leads are neither many qualified ones nor many sales; what is not stored by creative is refused."""
+    many, good, sold = (shop.creative(name, str(71 + n)) for n, name in enumerate(("Много", "Хорошие", "Продажи")))
+    for one, leads in ((many, 100), (good, 20), (sold, 10)):
+        figures(shop, one, spend=100, leads=leads)
+    engaged(shop, many, 1)
+    engaged(shop, good, 5)
+    engaged(shop, sold, 2, is_qualified=True, revenue=500)
+    for metric, best in (
+        ("leads", "Много"),
+        ("qualified_leads", "Хорошие"),
+        ("qualified_leads_crm", "Продажи"),
+        ("revenue", "Продажи"),
+    ):
+        data = await shop.data("getTopCreatives", {"metric": metric, "limit": 1})
+        assert (data["creatives"][0]["title"], data["ranked_by"]["metric"]) == (best, metric)
+    assert data["ranked_by"]["means"] == "what sold leads have paid: sales of other sources do not count"
+    assert (await shop.data("getTopCreatives", {"metric": "leads"}))["ranked_by"]["means"].startswith("all leads")
+    refused = await shop.call("getTopCreatives", {"metric": "results"})
+    assert (refused["error_code"], refused["say"]) == ("failed", NO_RESULTS.say)
 
 
 async def test_tier_and_rates(shop: Shop) -> None:

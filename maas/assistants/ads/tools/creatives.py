@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -13,9 +14,9 @@ from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
 from maas.assistants.ads.direction_figures import NO_DIRECTION
-from maas.assistants.ads.metrics import ctr
+from maas.assistants.ads.metrics import DEFINITIONS, ctr
 from maas.assistants.ads.period import Period, PeriodArguments
-from maas.assistants.ads.references import the_one
+from maas.assistants.ads.references import Refusal, the_one
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, stored_period_of
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
@@ -24,7 +25,31 @@ from shared.db import Database
 
 DOMAIN = "creative"
 MIN_COMPARED, MAX_COMPARED = 2, 5
-Metric = Literal["quality", "roi", "qcpl", "cpl", "ctr", "leads", "spend"]
+Metric = Literal[
+    "quality",
+    "roi",
+    "qcpl",
+    "cpl",
+    "ctr",
+    "leads",
+    "qualified_leads",
+    "qualified_leads_crm",
+    "revenue",
+    "spend",
+    "results",
+]
+MEANINGS: dict[Metric, str] = {
+    "quality": "ROI, then QCPL, then CPL",
+    "leads": "all leads, qualified or not",
+    "qualified_leads": DEFINITIONS["qualified_leads_engaged"],
+    "qualified_leads_crm": DEFINITIONS["qualified_leads_crm"],
+    "revenue": "what sold leads have paid: sales of other sources do not count",
+}
+NO_RESULTS = Refusal(
+    "leads alone are stored by creative, not purchases, clicks or other results: getROIReport has the results of "
+    "creatives goal by goal; tell the user that this list cannot be made",
+    "По креативам хранятся только заявки: рейтинга по покупкам и другим результатам нет.",
+)
 SortKey = Callable[[CreativeFigures], tuple[Any, ...]]
 
 
@@ -34,7 +59,9 @@ class CreativesArguments(ListArguments):
 
 
 class RankedArguments(ListArguments):
-    metric: Metric = Field("quality", description="quality: ROI, then QCPL, then CPL")
+    metric: Metric = Field(
+        "quality", description="quality: ROI, then QCPL, then CPL; results: of other goals than leads, as purchases"
+    )
     limit: int = Field(default=5, ge=1, le=50, description="How many to list")
 
 
@@ -94,15 +121,26 @@ async def _direction(db: Database, context: ToolContext, reference: str | None) 
 
 
 async def _rank(db: Database, arguments: RankedArguments, context: ToolContext, *, is_best: bool) -> ToolAnswer:
+    metric = arguments.metric
+    if metric == "results":
+        raise ToolFailure(*NO_RESULTS)
     period = await stored_period_of(db, arguments, context, "all")
     found = [one for one in await read_creatives(db, context, period) if one.has_data]
-    found.sort(key=sort_key(arguments.metric, is_best=is_best))
-    return _list(period, found[: arguments.limit], context, len(found))
+    found.sort(key=sort_key(metric, is_best=is_best))
+    ranked_by = {"metric": metric, "means": MEANINGS.get(metric) or DEFINITIONS.get(metric, metric)}
+    return _list(period, found[: arguments.limit], context, len(found), {"ranked_by": ranked_by})
 
 
-def _list(period: Period, found: Sequence[CreativeFigures], context: ToolContext, total: int) -> ToolAnswer:
+def _list(
+    period: Period,
+    found: Sequence[CreativeFigures],
+    context: ToolContext,
+    total: int,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> ToolAnswer:
     data = {
         "period": period.shown(),
+        **more,
         **account_of(context).freshness("creative", "crm", "whatsapp"),
         **ad_account_of(context).shown(),
         "count": total,
@@ -118,7 +156,7 @@ def sort_key(metric: Metric, *, is_best: bool) -> SortKey:
     """The key that puts the best, or the worst, first; what has no value comes last."""
     if metric == "quality":
         return _best_quality if is_best else _worst_quality
-    is_more_better = metric in ("roi", "ctr", "leads", "spend")
+    is_more_better = metric not in ("qcpl", "cpl")
     sign = -1 if is_more_better == is_best else 1
 
     def key(one: CreativeFigures) -> tuple[Any, ...]:
@@ -145,6 +183,9 @@ def _value(one: CreativeFigures, metric: Metric) -> Decimal | int | None:
         "cpl": one.cpl,
         "ctr": ctr(one.figures.clicks, one.figures.impressions),
         "leads": one.leads,
+        "qualified_leads": one.engaged,
+        "qualified_leads_crm": one.qualified,
+        "revenue": one.revenue,
         "spend": one.figures.spend,
     }
     return values[metric]
