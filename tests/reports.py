@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from maas.tools.tool import Toolset, tool
+from maas.tools.tool import Tool, ToolContext, Toolset, tool
 
 
 class Which(BaseModel):
@@ -34,4 +34,15 @@ async def know_day() -> Any:
     return {"day": "Monday"}
 
 
+class Day(BaseModel):
+    day: str = Field(description="the day of the report as ISO 8601, which is not before the account was opened")
+    limit: int = Field(50, description="how many rows at most, those with the highest spend first")
+
+
+async def _report(_: Day, __: ToolContext) -> Any:
+    return {}
+
+
+_ABOUT = "Read a report. One row for each campaign, with its spend, leads and the cost of a lead."
+MANY = Toolset(Tool(f"report_{number}", "adverts", _ABOUT, "read", _report, Day) for number in range(40))
 TOOLS = Toolset([read_report, know_account, know_day])

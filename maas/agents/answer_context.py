@@ -30,6 +30,7 @@ from maas.tools.permissions import Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.db import Database
+from shared.json import json_object
 from shared.models import Message, Reply, Request, ToolCall
 from shared.text import clean, is_blank
 
@@ -184,7 +185,7 @@ class AnswerContext:
         preamble = RoundPreamble(self.definition, executor.tools, model)
         if self.definition.sourced_figures and model.listener is not None:
             model = replace(model, listener=SourcedListener(model.listener, self.figures))
-        return await run_tool_loop(
+        result = await run_tool_loop(
             model,
             request,
             executor,
@@ -196,6 +197,15 @@ class AnswerContext:
             preamble.say,
             self.chosen,
         )
+        self._note_shown(result.messages[len(request.messages) :], executor.tools)
+        return result
+
+    def _note_shown(self, messages: Sequence[Message], tools: Toolset) -> None:
+        """Take note of the figures in the results that a model was shown in a tool loop."""
+        for one in messages if self.definition.sourced_figures else ():
+            if one.role == "tool" and (body := json_object(one.text)) is not None:
+                tool = tools.get(one.name)
+                self.figures.show(body, is_meta=tool is not None and tool.is_meta)
 
     async def _record(self, result: ToolResult) -> None:
         self.figures.note(result)

@@ -14,8 +14,9 @@ from maas.agents.domain_request import domain_request
 from maas.agents.meta_tools import Domain, meta_tools
 from maas.agents.tool_loop import final_text, tell
 from maas.conversations.language import dialogue_language
+from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
-from maas.tools.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_together
+from maas.tools.bounds import MAX_DIALOGUE_TOKENS, MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_together
 from maas.tools.calls import ToolResult
 from maas.tools.ledger import add_messages
 from maas.tools.tool import Toolset
@@ -31,8 +32,9 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
     """The words of the only domain that answered, else the assistant's own. Raises MaasError, LostRun."""
     answers = _DomainAnswers()
     domains = _DomainCalls(context, answers)
-    tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond, context.domains.open)
     model = context.model
+    room = await result_room(model.deps, context.request, MAX_DIALOGUE_TOKENS)
+    tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond, context.domains.open, room)
     if model.listener is not None:
         model = replace(model, listener=_OwnWordsListener(model.listener, answers))
     request = replace(context.request, tools=tuple(one.spec for one in tools))
@@ -125,16 +127,18 @@ class _DomainCalls:
     async def _ask_agent(self, agent: Agent, question: str, results: Sequence[ToolResult]) -> str | None:
         """The reply is pinned at once, so that a crash does not repeat it."""
         context = self._context
-        deps = context.model.deps.with_responder_model(agent.model)
-        limit = tokens.within(MAX_RESULT_TOKENS, deps.models["FinalResponder"].provider)
-        named = [(result.call.name, result.untimed()) for result in results]
-        bodies = await fit_together(named, limit)
         asked = tokens.fit(question, MAX_QUESTION_TOKENS) or context.run.user_query
+        messages = [Message("user", asked)]
+        model, request = await context.agent_request(agent, Toolset(()), messages, has_memory=False)
+        named = [(result.call.name, result.untimed()) for result in results]
+        room = await result_room(model.deps, request, MAX_RESULT_TOKENS)
+        bodies = await fit_together(named, room, [result.tool for result in results])
+        for body in bodies:
+            context.figures.show(body)
         language = await dialogue_language(
             context.db, context.run.id, context.definition.language, context.run.user_query
         )
-        message = Message("user", domain_request(asked, results, bodies, language))
-        model, request = await context.agent_request(agent, Toolset(()), [message], has_memory=False)
+        request = replace(request, messages=(Message("user", domain_request(asked, results, bodies, language)),))
         async with debug_log().span(9, agent.name):
             reply = await model.without_listener().ask(request)
         await model.pin()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from maas.tools.calls import ToolResult
 from shared.models.calls import StreamListener
@@ -35,34 +36,45 @@ class Figure:
 
 @dataclass(slots=True)
 class GivenFigures:
-    """The figures that the tools of one answer gave.
+    """The figures that the tools of one answer gave, as far as a model was shown them.
 
     `has_called`: a tool was called, if in vain; `has_data`: one has given something; `has_acted`: one of them was to
-    change something.
+    change something; `is_cut`: rows of a result were left out.
     """
 
     has_called: bool = False
     has_data: bool = False
     has_acted: bool = False
+    is_cut: bool = False
     _texts: list[str] = field(default_factory=list)
 
     def note(self, result: ToolResult) -> None:
-        """Add those of a result, but not of a tool that passes calls on: it gives words of models as well."""
+        """Take note of a call, and of the figures in its arguments; not of one of a tool that passes calls on."""
         if result.tool is not None and result.tool.is_meta:
             return
         self.has_called = True
         self.has_data |= result.is_success
         self.has_acted |= result.tool is not None and result.tool.effect != "read"
-        arguments = result.arguments.values if result.arguments else {}
-        self._texts.append(json.dumps([result.untimed(), arguments], ensure_ascii=False, default=str))
+        if result.arguments:
+            self._texts.append(json.dumps(result.arguments.values, ensure_ascii=False, default=str))
+
+    def show(self, body: Mapping[str, Any], *, is_meta: bool = False) -> None:
+        """Add the figures of a result as a model was shown it: those of rows that were left out are not known.
+
+        The result of a tool that passes calls on has words of models as well: only the results in it count.
+        """
+        for shown in _results_in(body) if is_meta else (body,):
+            self.is_cut |= bool((shown.get("_meta") or {}).get("cut"))
+            self._texts.append(json.dumps(shown, ensure_ascii=False, default=str))
 
     def invented(self, answer: str, given: Iterable[str]) -> list[str]:
         """The figures of an answer that stand neither in results nor in the texts `given`, as they are written.
 
-        A figure may be rounded, a share be a percentage. Small integers count only where no tool gave data.
+        A figure may be rounded, a share be a percentage. Small integers count only where no tool gave data, or rows
+        were left out: what is said of their number may be that of the rest alone.
         """
         known, tails = _known((*given, *self._texts))
-        least = SMALL + 1 if self.has_data else 1
+        least = SMALL + 1 if self.has_data and not self.is_cut else 1
         return [
             one.text
             for one in _figures(answer)
@@ -84,6 +96,18 @@ class SourcedListener:
     def text(self, delta: str) -> None:
         if self._given.has_data:
             self._listener.text(delta)
+
+
+def _results_in(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The results that a tool has passed on, and the ids of what they speak of."""
+    data = body.get("data")
+    if not isinstance(data, Mapping):
+        return
+    if "entities" in data:
+        yield {"entities": data["entities"]}
+    responses = data.get("responses")
+    for one in responses.values() if isinstance(responses, Mapping) else ():
+        yield from one if isinstance(one, list) else ()
 
 
 def _figures(answer: str) -> list[Figure]:

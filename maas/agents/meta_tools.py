@@ -19,19 +19,22 @@ from pydantic import BaseModel, Field
 from maas.engine.run import LostRun
 from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
-from maas.tools.bounds import fit_body
-from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut
+from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_body, fit_together
+from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, tag_safe_json
 from maas.tools.concurrency import run_concurrently
 from maas.tools.openers import OpenedDomain
 from maas.tools.tool import Tool, Toolset, tool
+from shared import tokens
 from shared.db import CONNECTION_LOST
 from shared.models import ToolCall
+from shared.text import offload
 
 META = "meta"
 EXECUTE = "executeTools"
 META_TOOLS = ("getAvailableDomains", "getDomainTools", EXECUTE, "executeTool")
 UNKNOWN = "unknown"  # the domain of tools that there are not
 MAX_BATCH_CALLS = 20
+MIN_CALL_TOKENS = 100  # of the result of a call that is passed on
 NAMES_HINT = (
     "tools have the names that getDomainTools lists: call it for the domain that you need, one of {}, then this"
 )
@@ -88,14 +91,17 @@ def meta_tools(
     execute: Execute,
     respond: Respond | None = None,
     open_domain: OpenDomain = _open_nothing,
+    room: int = MAX_DIALOGUE_TOKENS,
 ) -> Toolset:
     """The tools that a model sees in place of `tools`. `execute` is Executor.run over `tools`: it checks every call.
+
+    `room` is how many tokens of results the model is sent: a domain whose tools take more is listed briefly.
 
     `respond(domain, question, results)` lets a domain's agent put its results into words. Without it, or where it
     returns None, the results are given as they are. `open_domain` tells what each domain can be used for in this run.
     """
-    catalogue = _Catalogue({domain.name: domain for domain in domains}, tools, open_domain)
-    router = _CallRouter([domain.name for domain in domains if domain.is_open], tools, execute, respond)
+    catalogue = _Catalogue({domain.name: domain for domain in domains}, tools, open_domain, room)
+    router = _CallRouter([domain.name for domain in domains if domain.is_open], tools, execute, respond, room)
 
     @tool(domain=META, effect="read")
     async def getAvailableDomains() -> Any:
@@ -125,10 +131,11 @@ def meta_tools(
 class _Catalogue:
     """The domains and their tools, as the meta tools list them."""
 
-    def __init__(self, domains: dict[str, Domain], tools: Toolset, open_domain: OpenDomain) -> None:
+    def __init__(self, domains: dict[str, Domain], tools: Toolset, open_domain: OpenDomain, room: int) -> None:
         self._domains = domains
         self._tools = tools
         self._open = open_domain
+        self._room = room - _ANSWER_BYTES
 
     async def domains(self) -> dict[str, Any]:
         shown = await run_concurrently(self._show(one) for one in self._domains.values())
@@ -155,24 +162,39 @@ class _Catalogue:
         refusals = {one.name: opened.refusal(one.needs) for one in self._of(domain)}
         if refusals and all(refusals.values()):
             raise ToolFailure(next(str(body["message"]) for body in refusals.values() if body))
-        return [
-            {
-                "name": one.name,
-                "description": one.description,
-                "parameters": one.parameters,
-                "dangerous": one.effect == "dangerous",
-                "timeout_ms": round(one.timeout * 1000),
-            }
-            for one in self._of(domain)
-            if refusals[one.name] is None
-        ]
+        usable = [one for one in self._of(domain) if refusals[one.name] is None]
+        listed = [_listed(one) for one in usable]
+        text = tag_safe_json(listed)
+        is_short = await offload(len(text), tokens.fits, text, self._room)
+        return listed if is_short else [_listed_briefly(one) for one in usable]
+
+
+def _listed(one: Tool) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "description": one.description,
+        "parameters": one.parameters,
+        "dangerous": one.effect == "dangerous",
+        "timeout_ms": round(one.timeout * 1000),
+    }
+
+
+def _listed_briefly(one: Tool) -> dict[str, Any]:
+    """The name, the first sentence and the names of arguments; a refusal of a wrong call says what to send."""
+    required = list(one.parameters.get("required", ()))
+    about = one.description.partition("\n")[0].partition(". ")[0]
+    optional = [name for name in one.parameters.get("properties", {}) if name not in required]
+    return {"name": one.name, "description": about, "required": required, "optional": optional}
 
 
 class _CallRouter:
     """Passes the calls of `executeTools` on, grouped by domain."""
 
-    def __init__(self, open_domains: Sequence[str], tools: Toolset, execute: Execute, respond: Respond | None) -> None:
+    def __init__(
+        self, open_domains: Sequence[str], tools: Toolset, execute: Execute, respond: Respond | None, room: int
+    ) -> None:
         self._open_domains = open_domains
+        self._room = room - _ANSWER_BYTES
         self._tools = tools
         self._execute = execute
         self._respond = respond
@@ -193,7 +215,8 @@ class _CallRouter:
         await debug_log().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
         limit = (MAX_DATA_BYTES - _ANSWER_BYTES - _ENTITY_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
         answers = await run_concurrently(
-            self._answer(name, group, calls.user_question, limit) for name, group in groups.items()
+            self._answer(name, group, calls.user_question, limit, self._room // len(calls.tools))
+            for name, group in groups.items()
         )
         return {
             "success": all(how["success"] for _, how, _ in answers),
@@ -205,17 +228,19 @@ class _CallRouter:
         }
 
     async def _answer(
-        self, domain: str, calls: Sequence[ToolCall], question: str, limit: int
+        self, domain: str, calls: Sequence[ToolCall], question: str, limit: int, room: int
     ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
         """What a domain responds, how that came about, and the ids of what its results speak of, by name.
 
-        `limit` is the number of bytes for each call.
+        `limit` is the number of bytes for each call, `room` that of tokens.
         """
         started = monotonic()
         async with debug_log().span(6, domain, {"calls": [call.name for call in calls]}):
             results = await self._execute(calls)
         is_success = all(result.is_success for result in results)
-        response: Any = [fit_body(result.body, limit) for result in results]
+        bodies = [(result.call.name, fit_body(result.untimed(), limit, result.tool)) for result in results]
+        tools = [result.tool for result in results]
+        response: Any = await fit_together(bodies, max(room, MIN_CALL_TOKENS) * len(calls), tools)
         if self._respond is not None:
             try:
                 if (text := await self._respond(domain, question, results)) is not None:

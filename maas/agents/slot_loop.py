@@ -12,14 +12,14 @@ from maas.agents.definition import Definition
 from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.optional_tool import OPTIONAL_QUESTIONS
 from maas.agents.slot_step import SlotStep, agent_of, dialogue_tools
-from maas.agents.tool_loop import NO_WORDS, LoopResult, ResponderModel, final_text, result_message, tell
+from maas.agents.tool_loop import NO_WORDS, LoopResult, ResponderModel, final_text, fitted_messages, tell
+from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
-from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_round
+from maas.tools.bounds import MAX_DIALOGUE_TOKENS
 from maas.tools.calls import ToolResult
 from maas.tools.executor import Executor
 from maas.tools.ledger import add_messages
 from maas.tools.tool import Tool, Toolset
-from shared import tokens
 from shared.errors import MaasError
 from shared.models import Reply, Request
 from shared.text import clean, is_blank
@@ -51,7 +51,7 @@ async def collect(
     await step.begin(is_deciding=not context.notice)
     names = frozenset(one.name for one in tools or step.tools) | {OPTIONAL_QUESTIONS.name}
     first, text, corrections = context.deciding.take(), "", 0
-    room = tokens.within(MAX_DIALOGUE_TOKENS, model.deps.models[request.role].provider)
+    room = left = await result_room(model.deps, request, MAX_DIALOGUE_TOKENS)
     choice: ToolChoice = request.tool_choice
     done = await step.complete()
     if done is not None and done.final is not None:
@@ -67,7 +67,8 @@ async def collect(
             await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
             results = await step.make(reply.calls, executor)
             await add_messages(model.run, results, reply)
-            request, room = await _with_results(request, reply, results, room)
+            answers, left = await fitted_messages(results, left, room)
+            request = replace(request, messages=(*request.messages, reply.message(), *answers))
         elif number == 1 and not (step.is_completed or step.paragraphs(text)):
             await step.close()
             return LoopResult(reply, request.messages, number)  # nothing was said
@@ -107,15 +108,6 @@ def _next_choice(
     if is_completed or _is_to_be_read(step, results):
         return "none" if is_last else "auto"
     return None if not results or step.paragraphs(text) else "none"
-
-
-async def _with_results(
-    request: Request, reply: Reply, results: Sequence[ToolResult], room: int
-) -> tuple[Request, int]:
-    """The request with a reply and the results of its calls, and how many tokens are left for results."""
-    bodies, left = await fit_round([(one.call.name, one.untimed()) for one in results], room)
-    fitted = (replace(one, body=body) for one, body in zip(results, bodies, strict=True))
-    return replace(request, messages=(*request.messages, reply.message(), *map(result_message, fitted))), left
 
 
 async def _tell(

@@ -199,7 +199,7 @@ class SlotStep:
             session.is_confirmed = True
             await session.store(self.deps.db, self.run)
         await add_messages(self.run, [result])
-        (body,) = await fit_together([(name, result.untimed())], MAX_CONTEXT_TOKENS)
+        (body,) = await fit_together([(name, result.untimed())], MAX_CONTEXT_TOKENS, [result.tool])
         self.completion = {name: body}
         return result
 

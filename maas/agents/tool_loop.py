@@ -16,13 +16,13 @@ from maas.engine.stages import Deps, Prompt
 from maas.model_options import options_of
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
+from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_round
 from maas.tools.calls import ToolResult, tag_safe_json
 from maas.tools.executor import Executor
 from maas.tools.ledger import add_messages
 from maas.tools.tool import Tool
-from shared import tokens
 from shared.models import Message, Reply, Request, ToolCall, spec_of
 from shared.models.calls import StreamListener
 from shared.text import clean, is_blank
@@ -109,7 +109,7 @@ async def run_tool_loop(
 
     A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
     """
-    room = tokens.within(MAX_DIALOGUE_TOKENS, model.deps.models[request.role].provider)
+    room = left = await result_room(model.deps, request, MAX_DIALOGUE_TOKENS)
     for number in range(1, max_rounds + 1):
         if number == max_rounds:
             request = replace(request, tool_choice="none")
@@ -128,8 +128,7 @@ async def run_tool_loop(
             await announce(call)
         results = await making.run(reply.calls)
         await add_messages(model.run, results, reply)
-        bodies, room = await fit_round([(result.call.name, result.untimed()) for result in results], room)
-        answers = (_message(replace(result, body=body)) for result, body in zip(results, bodies, strict=True))
+        answers, left = await fitted_messages(results, left, room)
         request = replace(request, messages=(*request.messages, reply.message(), *answers))
         if (final := final_text(results)) is not None:
             return LoopResult(tell(model, reply, final), request.messages, number, is_final=True)
@@ -174,13 +173,15 @@ def tell(model: ResponderModel, reply: Reply, text: str) -> Reply:
     return ToolReply(text, reply.finish, (), reply.usage, reply.raw)
 
 
-def result_message(result: ToolResult) -> Message:
-    """The message that gives a result to the model, without latencies: see ToolResult.untimed."""
-    return _message(replace(result, body=result.untimed()))
+async def fitted_messages(results: Sequence[ToolResult], left: int, room: int) -> tuple[list[Message], int]:
+    """The messages that give results to the model within the tokens that are `left` of `room`, and how many are then.
 
-
-def _message(result: ToolResult) -> Message:
-    return result.call.result(result.text(), is_error=not result.is_success)
+    They are without latencies: see ToolResult.untimed.
+    """
+    named = [(one.call.name, one.untimed()) for one in results]
+    bodies, left = await fit_round(named, left, [one.tool for one in results], room)
+    fitted = [replace(one, body=body) for one, body in zip(results, bodies, strict=True)]
+    return [one.call.result(one.text(), is_error=not one.is_success) for one in fitted], left
 
 
 def fenced_json(tag: str, value: Any) -> str:

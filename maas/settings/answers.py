@@ -27,5 +27,8 @@ class AnswerSettings(BaseSettings):
     )
     facts_tokens: int = Field(300, ge=0, le=4000, description="token limit of what is known in a draft; 0: none")
     payload_tokens: int = Field(8000, ge=500, le=8000, description="token limit of final_context_payload")
+    result_tokens: int = Field(
+        64_000, ge=500, le=64_000, description="token limit of the results of tools that a model is sent for one answer"
+    )
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature of the Final Responder")
     max_tokens: int = Field(2000, ge=1, description="token limit of an answer")

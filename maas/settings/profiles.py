@@ -34,6 +34,7 @@ PROFILES: Mapping[ProfileName, Mapping[str, object]] = {
         "assembler_model": BUILTIN_MODEL,
         "archivist_model": BUILTIN_MODEL,
         "payload_tokens": 2500,
+        "result_tokens": 2500,
         "max_tokens": 700,
     },
 }

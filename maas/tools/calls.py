@@ -12,6 +12,7 @@ from uuid import UUID
 from pydantic_core import to_jsonable_python
 
 from maas.tools.arguments import ToolArguments
+from maas.tools.rows import DATA, LeftOut, compact, fit_rows, size
 from maas.tools.tool import Tool
 from shared.errors import MaasError
 from shared.json import MAX_JSON_DEPTH, is_too_deep, json_object, json_parts, map_texts
@@ -122,7 +123,7 @@ class ToolResult:
 
     def text(self) -> str:
         """The body as JSON of at most MAX_RESULT_BYTES. Names are sorted, because jsonb does not keep their order."""
-        return _compact(self.body, is_sorted=True)
+        return compact(self.body, is_sorted=True)
 
 
 def succeeded(returned: Any, secrets: Secrets | None = None) -> dict[str, Any]:
@@ -138,15 +139,17 @@ def succeeded(returned: Any, secrets: Secrets | None = None) -> dict[str, Any]:
         "verification": answer.verification,
     }
     body: dict[str, Any] = {"success": True}
-    cut_parts = []
+    left_out: dict[str, LeftOut] = {}
     values = to_json(parts)
-    if secrets is not None and secrets.are_in(_compact(values)):
+    if secrets is not None and secrets.are_in(compact(values)):
         values = map_texts(values, conceal)
     for name, value in values.items():
-        if name == "data" or value is not None:
-            body[name], is_cut = cut(value, _MAX_PART_BYTES[name])
-            cut_parts += [name] if is_cut else []
-    meta: dict[str, Any] = {"cut": cut_parts} if cut_parts else {}
+        if name == DATA or value is not None:
+            body[name], missing = fit_rows(value, _MAX_PART_BYTES[name])
+            left_out |= {name: missing} if missing else {}
+    meta: dict[str, Any] = {"cut": list(left_out)} if left_out else {}
+    if DATA in left_out:
+        meta["left_out"] = left_out[DATA]
     if answer.documents is not None:
         meta["documents"] = [str(one) for one in dict.fromkeys(answer.documents)]
     if meta:
@@ -183,7 +186,7 @@ def cut(value: Any, limit: int) -> tuple[Any, bool]:
                 return value[:index], True
     if isinstance(value, dict) and (shorter := _cut_dict(value, limit)) is not None:
         return shorter, True
-    text = value if isinstance(value, str) else _compact(value)
+    text = value if isinstance(value, str) else compact(value)
     shown = text[:limit]
     while shown and (shown_bytes := size(shown + "…")) > limit:
         shown = shown[: max(len(shown) * limit // shown_bytes - 1, 0)]
@@ -235,11 +238,6 @@ def _without_tail(text: str, chars: int) -> str:
     return head[: chars - min(len(last_word), _MAX_SECRET_CHARS)] + "…"
 
 
-def size(value: Any) -> int:
-    """The length of its JSON in bytes."""
-    return len(_compact(value).encode())
-
-
 def _without_latency(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(meta := body.get("_meta"), Mapping):
         return dict(body)
@@ -259,11 +257,6 @@ def _untimed_domains(data: Mapping[str, Any]) -> dict[str, Any]:
             for name, response in responses.items()
         }
     return untimed
-
-
-def _compact(value: Any, *, is_sorted: bool = False) -> str:
-    """JSON without blanks, which would cost a model a fifth more tokens."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=is_sorted)
 
 
 def tag_safe_json(value: Any, *, is_sorted: bool = False) -> str:

@@ -17,12 +17,14 @@ import structlog
 from maas.engine.run import LostRun
 from maas.runs.debug_info import debug_log
 from maas.tools.arguments import ToolArguments, WrongArguments, fingerprint, read_arguments
-from maas.tools.calls import HANDLER_CODES, ToolAnswer, ToolFailure, ToolResult, diagnostic, refused, size, succeeded
+from maas.tools.bounds import with_rest
+from maas.tools.calls import HANDLER_CODES, ToolAnswer, ToolFailure, ToolResult, diagnostic, refused, succeeded
 from maas.tools.concurrency import run_concurrently
 from maas.tools.failures import advice_on, approval_required, crashed_body, failed_body, word_call
 from maas.tools.nested_calls import NestedCalls, NestedLog
 from maas.tools.openers import OpenDomains, OpenedDomain
 from maas.tools.permissions import Permissions
+from maas.tools.rows import size
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset, Verify, decide
 from maas.tools.write_ledger import WriteLedger
 from shared.errors import MaasError
@@ -151,7 +153,8 @@ class Executor:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
         if tool is not None and not tool.is_meta:
             body |= await self._count_failure(tool, body)
-        result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments, self._agent)
+        meta = with_rest(meta | body.get("_meta", {}), tool)
+        result = ToolResult(call, body | {"_meta": meta}, tool, arguments, self._agent)
         if result.code not in HANDLER_CODES:
             await debug_log().error(7, shorten(call.name, 64), str(result.code), message=str(body["message"]))
         await self._record(result)

@@ -10,7 +10,8 @@ from maas import queries
 from maas.engine.events import EventType, RunEvents
 from maas.engine.run import LostRun, Run, ToolUse
 from maas.tools.arguments import MAX_ARGUMENT_CHARS, fingerprint
-from maas.tools.calls import HANDLER_CODES, ToolResult, diagnostic, refused, size
+from maas.tools.calls import HANDLER_CODES, ToolResult, diagnostic, refused
+from maas.tools.rows import size
 from maas.tools.tool import Tool
 from shared.db import Database
 from shared.json import json_object

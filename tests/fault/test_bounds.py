@@ -18,6 +18,8 @@ from tests.stack import Stack
 
 WINDOW = 128_000
 REPORTS = {"MAAS_TOOLS": "tests.reports:TOOLS", "MAAS_ASSEMBLER_MODEL": "extractive:builtin"}
+SMALL = {"MAAS_MODEL_PROFILE": "small"}
+RESULT_TOKENS = 2500  # of that profile
 ADS = {name: ADVISER[name] for name in ("name", "role_prompt", "about")}
 Open = Callable[..., None]
 
@@ -62,6 +64,59 @@ def test_a_long_dialogue_stays_within_the_window(agency: Agency) -> None:
     assert len(results) == 30 and all(one["success"] for one in results)
     assert "cut" not in results[0]["_meta"] and results[-1]["_meta"]["cut"]
     assert max(agency.models.sizes) < MAX_DIALOGUE_TOKENS + 12_000 < WINDOW
+
+
+def test_a_small_model_is_sent_what_its_profile_allows(agency: Agency) -> None:
+    """Rows are left out, their number stands beside them, and how to ask for them."""
+    agency.models.rounds["responder"] = [calls(0, 1), calls(1, 3)]
+    agency.open("single", [], REPORTS | SMALL, toolset=["adverts"])
+    assert agency.answer(agency.ask("How are we?")) == "A model answered."
+    last = agency.models.said_to("responder")[-1]
+    texts = [one["content"] for one in last["messages"] if one["role"] == "tool"]
+    assert real(texts[0]) <= RESULT_TOKENS and real("".join(texts)) < 1.3 * RESULT_TOKENS
+    first, *more = map(json.loads, texts)
+    rows = len(first["data"])
+    assert 20 < rows < 240 and first["data"][-1]["spend"] == (rows - 1) * 1.5
+    assert first["_meta"]["left_out"] == {"data": {"rows": 240 - rows, "of": 240}}
+    assert "call read_report again with other arguments (number)" in first["_meta"]["rest"]
+    assert len(more) == 3 and all(one["success"] and one["_meta"]["cut"] for one in more)
+
+
+@pytest.mark.parametrize("has_agent", [True, False])
+def test_so_is_one_that_words_results_or_passes_calls_on(agency: Agency, has_agent: bool) -> None:
+    call = {"tools": [{"name": "read_report", "args": {"number": 7}}], "user_question": "How are we?"}
+    agency.models.rounds["responder"] = [[("executeTools", json.dumps(call))]]
+    agency.open("meta_tools", [ADS] if has_agent else [], REPORTS | SMALL, toolset=["adverts"])
+    agency.answer(agency.ask("How are we?"))
+    asked = agency.models.said_to("Adviser" if has_agent else "responder")[-1]
+    shown = asked["messages"][-1]["content"]
+    assert real(shown) <= RESULT_TOKENS + 300
+    assert "call read_report again with other arguments (number)" in shown and "…" not in shown
+
+
+@pytest.mark.parametrize("routing", ["single", "meta_tools"])
+def test_a_total_of_rows_that_were_left_out_has_no_source(agency: Agency, routing: str) -> None:
+    """The figure of the last row, which the model was not shown, is asked for again, and marked."""
+    call = json.dumps({"tools": [{"name": "read_report"}], "user_question": "How are we?"})
+    agency.models.rounds["responder"] = [calls(0, 1) if routing == "single" else [("executeTools", call)]]
+    agency.models.replies["responder"] = "The last one has spent 358.5."
+    agency.open(routing, [], REPORTS | SMALL, toolset=["adverts"], sourced_figures=True)
+    run_id = agency.ask("How are we?")
+    assert agency.answer(run_id) == "The last one has spent 358.5."
+    (row,) = agency.stack.rows("select degraded from pipeline_runs where id = %s", run_id)
+    assert "figures" in row["degraded"]
+    assert any(": 358.5." in content(one) for one in agency.models.said_to("responder"))
+
+
+def test_the_tools_of_a_domain_are_listed_briefly_to_a_small_model(agency: Agency) -> None:
+    settings = REPORTS | SMALL | {"MAAS_TOOLS": "tests.reports:MANY"}
+    agency.models.rounds["responder"] = [[("getDomainTools", '{"domain": "adverts"}')]]
+    agency.open("meta_tools", [], settings, toolset=["adverts"])
+    agency.answer(agency.ask("How are we?"))
+    (listed,) = [one for one in agency.models.said_to("responder")[-1]["messages"] if one["role"] == "tool"]
+    rows = json.loads(listed["content"])["data"]
+    assert len(rows) == 40 and real(listed["content"]) <= RESULT_TOKENS
+    assert rows[0] == {"name": "report_0", "description": "Read a report", "required": ["day"], "optional": ["limit"]}
 
 
 @pytest.mark.parametrize("routing", ["single", "handoff"])

@@ -11,7 +11,8 @@ from uuid import UUID, uuid4
 import pytest
 from pydantic import BaseModel
 
-from maas.tools.calls import MAX_DIAGNOSTIC_BYTES, ToolFailure, size
+from maas.tools.calls import MAX_DIAGNOSTIC_BYTES, ToolFailure
+from maas.tools.rows import size
 from maas.tools.tool import Toolset, tool
 from tests.agency import Agency, verify_nothing
 from tests.model_server import ModelServer

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maas.tools.bounds import MAX_RESULT_TOKENS, fit_body, fit_together
-from maas.tools.calls import MAX_DATA_BYTES, ToolAnswer, refused, size, succeeded, tag_safe_json
+from maas.tools.calls import MAX_DATA_BYTES, ToolAnswer, refused, succeeded, tag_safe_json
+from maas.tools.rows import size
 from shared import tokens
 
 ROWS = [{"id": number, "name": f"Кампания {number}", "spend": 12.5 * number} for number in range(400)]
@@ -29,7 +30,8 @@ async def test_what_fits_is_left_alone() -> None:
 def test_a_long_list_leaves_the_counts_beside_it_whole() -> None:
     rows = ROWS * 2
     body = succeeded({"rows": rows, "count": len(rows), "total": {"spend": 70}, "notes": ["a"]})
-    assert body["_meta"] == {"cut": ["data"]} and size(body["data"]) <= MAX_DATA_BYTES
+    left_out = {"rows": {"rows": 800 - len(body["data"]["rows"]), "of": 800}}
+    assert body["_meta"] == {"cut": ["data"], "left_out": left_out} and size(body["data"]) <= MAX_DATA_BYTES
     assert (body["data"]["count"], body["data"]["total"], body["data"]["notes"]) == (800, {"spend": 70}, ["a"])
     assert 100 < len(body["data"]["rows"]) < 800 and body["data"]["rows"] == rows[: len(body["data"]["rows"])]
     body = succeeded(ToolAnswer(1, {f"Кампания {number}": str(number) for number in range(400)}))

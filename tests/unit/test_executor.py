@@ -16,9 +16,10 @@ from pydantic import BaseModel, field_validator
 from structlog.testing import capture_logs
 
 from maas.tools.arguments import fingerprint, read_arguments
-from maas.tools.calls import MAX_DATA_BYTES, MAX_RESULT_BYTES, ToolAnswer, ToolFailure, ToolResult, cut, size
+from maas.tools.calls import MAX_DATA_BYTES, MAX_RESULT_BYTES, ToolAnswer, ToolFailure, ToolResult, cut
 from maas.tools.executor import Executor
 from maas.tools.permissions import Permissions
+from maas.tools.rows import size
 from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.models import ToolCall

@@ -49,3 +49,18 @@ def test_figures_without_a_source(answer: str, invented: list[str]) -> None:
 
 def test_a_count_of_what_tools_gave() -> None:
     assert GivenFigures(has_data=True).invented("Это 3 кампании, 13 групп.", [DATA]) == ["13"]
+
+
+def test_a_number_of_rows_some_of_which_were_left_out() -> None:
+    """The number of rows that a model was shown is that of all only if it was shown all."""
+    figures = GivenFigures(has_data=True)
+    meta = {"cut": ["data"], "left_out": {"rows": {"rows": 37, "of": 40}}}
+    figures.show({"success": True, "data": {"rows": [{"spend": 70.5}]}, "_meta": meta})
+    assert figures.invented("70,5 USD, 3 кампании из 40", []) == ["3"]
+
+
+def test_of_a_tool_that_passes_calls_on_only_the_results_in_it_count() -> None:
+    figures = GivenFigures()
+    data = {"responses": {"ads": [{"success": True, "data": {"spend": 70}}], "crm": "Сделок 55."}}
+    figures.show({"success": True, "data": data}, is_meta=True)
+    assert figures.invented("70 USD, 55 сделок", []) == ["55"]

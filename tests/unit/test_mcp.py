@@ -15,12 +15,13 @@ from structlog.testing import capture_logs
 
 from maas.agents.runtime import Toolbox
 from maas.tools.arguments import WrongArguments, read_arguments
-from maas.tools.calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, size
+from maas.tools.calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure
 from maas.tools.executor import Executor
 from maas.tools.mcp_client.naming import fit_name
 from maas.tools.mcp_client.remote_tools import MAX_TOOLS, content_data, convert_tools, effect_of
 from maas.tools.mcp_client.servers import McpServer, read_servers
 from maas.tools.permissions import Permissions
+from maas.tools.rows import size
 from maas.tools.tool import Effect, Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.log import mask

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.tools.calls import MAX_DIAGNOSTIC_BYTES, diagnostic, size
+from maas.tools.calls import MAX_DIAGNOSTIC_BYTES, diagnostic
+from maas.tools.rows import size
 from shared.json import is_storable
 from shared.log import redact
 

@@ -162,7 +162,8 @@ def make_planning_tool(deps: Deps) -> Tool:
             say = SAY_DIRECT if route == "direct" else SAY_COMPLEX
             data = {"verdict": route, "calls": count_calls(steps), "advice": ADVICE[route], "say": say}
             return ToolAnswer(data)
-        planner = _Planner(context, context.others, prompt, model, steps, [task, reply.message()])
+        room = min(MAX_RESULT_TOKENS, deps.settings.answers.result_tokens)
+        planner = _Planner(context, context.others, prompt, model, steps, [task, reply.message()], room)
         return await planner.execute()
 
     return delegate
@@ -178,11 +179,15 @@ class _Planner:
     model: str | None
     steps: Sequence[PlanStep]
     messages: list[Message]
+    room: int  # tokens of all results
     calls_left: int = MAX_PLANNED_CALLS
-    room: int = MAX_RESULT_TOKENS
     problem: str = ""  # why no further step begins
     deadline: float = field(default_factory=lambda: monotonic() + PLAN_S)
     outcomes: dict[int, StepOutcome] = field(default_factory=dict)
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.room
 
     async def execute(self) -> ToolAnswer:
         """Execute the steps in their order; the answer is what the user is to read."""
@@ -241,7 +246,7 @@ class _Planner:
             return StepOutcome("failed", body["message"]), body, False
         self.calls_left -= 1
         result = await self.others.call(name, call.arguments)
-        (shown,), self.room = await fit_round([(name, result.untimed())], self.room)
+        (shown,), self.left = await fit_round([(name, result.untimed())], self.left, [tool], self.room)
         return _outcome_of(result), shown, _may_repeat(result, tool)
 
     async def _ask(self, text: str, choice: Literal["auto", "none"]) -> Reply | None:

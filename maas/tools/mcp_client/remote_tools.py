@@ -10,9 +10,10 @@ from uuid import UUID
 
 import structlog
 
-from maas.tools.calls import ToolFailure, size, to_json
+from maas.tools.calls import ToolFailure, to_json
 from maas.tools.mcp_client.naming import MAX_TOOL_NAME_CHARS, tool_name
 from maas.tools.mcp_client.servers import McpServer
+from maas.tools.rows import size
 from maas.tools.schema import plain_schema, wrong_tool
 from maas.tools.tool import DEFAULT_TIMEOUT_S, Effect, Tool, ToolContext
 from maas.tools.wording import Wording

@@ -73,6 +73,17 @@ async def test_messages_count_without_whatsapp(bare: Shop) -> None:
     assert bare.rows("select 1 from whatsapp_integration where user_account_id = %s", bare.account) == []
 
 
+async def test_a_long_list_is_whole_leads_and_says_how_many_are_missing(shop: Shop) -> None:
+    """What stands beside the list stays, the number of all leads first."""
+    for number in range(100):
+        shop.lead(1, name=f"Лид {number} " + "и" * 100)
+    body = await shop.call("getLeads", {"limit": 100})
+    data, leads = body["data"], body["data"]["leads"]
+    assert data["count"] == 100 and 20 < len(leads) < 100 and all(one.keys() == leads[0].keys() for one in leads)
+    assert body["_meta"]["left_out"] == {"leads": {"rows": 100 - len(leads), "of": 100}}
+    assert "call getLeads again with other arguments (period, " in body["_meta"]["rest"]
+
+
 @pytest.mark.parametrize("name", ["getLeads", "getFunnelStats", "getSalesQuality", "getROIReport"])
 @pytest.mark.parametrize("period", PERIODS)
 async def test_the_period_is_in_the_result(bare: Shop, name: str, period: str) -> None:

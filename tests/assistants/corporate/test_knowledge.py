@@ -24,9 +24,10 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from maas.knowledge.search import Found, Passage
 from maas.settings import load_settings
-from maas.tools.calls import MAX_DATA_BYTES, ToolResult, size
+from maas.tools.calls import MAX_DATA_BYTES, ToolResult
 from maas.tools.executor import Executor
 from maas.tools.permissions import Permissions
+from maas.tools.rows import size
 from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, open_database
 from shared.models import ToolCall
