@@ -78,7 +78,13 @@ async def speak() -> Any:
     return ToolAnswer({"said": True}, final=f"\0 {FINAL}\r\n")
 
 
-TOOLS = Toolset([get_spend, get_leads, pause_campaign, drop_lead, write_line, speak])
+@tool(domain="accounts", effect="read")
+async def know_balance() -> Any:
+    """The balance of the account."""
+    return {"balance": 4321}
+
+
+TOOLS = Toolset([get_spend, get_leads, pause_campaign, drop_lead, write_line, speak, know_balance])
 
 
 class Agency:

@@ -34,6 +34,7 @@ from shared.json import json_object
 from shared.models import Message, Reply, Request, ToolCall
 from shared.text import clean, is_blank
 
+CONTEXT_TAG = "context"
 CONTEXT_TAG_TOKENS = 12  # of the tags around what context providers gave
 
 
@@ -131,7 +132,7 @@ class AnswerContext:
         if self.provided:
             limit = min(tokens.within(MAX_CONTEXT_TOKENS, provider), room) - CONTEXT_TAG_TOKENS
             fitted = await fit_together(list(self.provided.items()), limit)
-            provided = f"\n\n{fenced_json('context', dict(zip(self.provided, fitted, strict=True)))}"
+            provided = f"\n\n{fenced_json(CONTEXT_TAG, dict(zip(self.provided, fitted, strict=True)))}"
         left = room - (tokens.count(provided) if provided else 0)
         kept = replace(payload, memory=condense(payload.memory.split("\n"), left))
         return (await with_distances(kept, self.run, deps)).system_text() + provided

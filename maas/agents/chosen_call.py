@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from maas.agents.answer_context import AnswerContext
-from maas.agents.meta_tools import EXECUTE
+from maas.agents.meta_tools import execute_call
 from maas.conversations.language import Spoken
 from maas.tools.tool import Tool
 from shared.json import json_object
@@ -49,8 +49,7 @@ async def choose_call(context: AnswerContext, language: Spoken) -> ToolCall | No
     arguments = await _arguments(context, chosen, language)
     if context.definition.routing != "meta_tools":
         return ToolCall("chosen-1", chosen.name, json.dumps(arguments, ensure_ascii=False))
-    calls = {"tools": [{"name": chosen.name, "args": arguments}], "user_question": context.run.user_query}
-    return ToolCall("chosen-1", EXECUTE, json.dumps(calls, ensure_ascii=False))
+    return execute_call("chosen-1", {chosen.name: arguments}, context.run.user_query)
 
 
 async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> dict[str, object]:

@@ -11,16 +11,19 @@ from dataclasses import dataclass, field, replace
 from maas.agents.answer_context import AnswerContext
 from maas.agents.definition import Agent
 from maas.agents.domain_request import domain_request
-from maas.agents.meta_tools import Domain, meta_tools
+from maas.agents.meta_tools import Domain, execute_call, meta_tools
 from maas.agents.tool_loop import final_text, tell
 from maas.conversations.language import dialogue_language
 from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
+from maas.tools.arguments import read_arguments
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_together
 from maas.tools.calls import ToolResult
 from maas.tools.ledger import add_messages
 from maas.tools.tool import Toolset
 from shared import tokens
+from shared.errors import MaasError
+from shared.json import json_object
 from shared.models import Message, Reply, ToolCall
 from shared.models.calls import StreamListener
 from shared.text import clean, is_blank, shorten
@@ -32,7 +35,7 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
     """The words of the only domain that answered, else the assistant's own. Raises MaasError, LostRun."""
     answers = _DomainAnswers()
     domains = _DomainCalls(context, answers)
-    model = context.model
+    model = replace(context.model, translate=_Translator(context))
     room = await result_room(model.deps, context.request, MAX_DIALOGUE_TOKENS)
     tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond, context.domains.open, room)
     if model.listener is not None:
@@ -49,6 +52,26 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
         return tell(context.model, reply, answers.final)
     await debug_log().info(10, "words", {"of": "the assistant" if answers.only_text is None else answers.domain})
     return reply if answers.only_text is None else replace(reply, text=answers.only_text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Translator:
+    """Turns a call of a domain's tool, which a model has written without opening the domain, into one of executeTools.
+
+    It must be open to the run, and its arguments must be what the tool takes, and nothing else.
+    """
+
+    context: AnswerContext
+
+    def __call__(self, call: ToolCall) -> ToolCall | None:
+        if (tool := self.context.tools.get(call.name)) is None or tool.is_meta:
+            return None
+        try:
+            arguments = read_arguments(tool, call.arguments)
+        except MaasError:
+            return None
+        given = json_object(call.arguments) or {}
+        return None if arguments.ignored else execute_call(call.id, {tool.name: given}, self.context.run.user_query)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ if one domain alone answers, its words are the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from time import monotonic
@@ -79,6 +79,12 @@ class CallsRequest(BaseModel):
 class SingleCallRequest(BaseModel):
     tool_name: str
     arguments: dict[str, Any] = {}
+
+
+def execute_call(call_id: str, calls: Mapping[str, dict[str, Any]], question: str) -> ToolCall:
+    """A call of executeTools that makes the calls of tools with these arguments, by name."""
+    made = {"tools": [{"name": name, "args": args} for name, args in calls.items()], "user_question": question}
+    return ToolCall(call_id, EXECUTE, json.dumps(made, ensure_ascii=False))
 
 
 async def _open_nothing(name: str) -> OpenedDomain:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from maas.agents.answer_context import AnswerContext
+from maas.agents.answer_context import CONTEXT_TAG, AnswerContext
 from maas.agents.chosen_call import choose_call
+from maas.agents.figures import GivenFigures
 from maas.agents.meta_tools import META_TOOLS
 from maas.agents.slot_loop import CheckedReply
 from maas.agents.tool_loop import ToolReply, tell
@@ -91,11 +92,24 @@ def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
         return Flaws((), is_call=False, is_unseen=False)
     names = (*META_TOOLS, *(one.name for one in context.tools))
     is_blind = not context.figures.has_called
+    is_asked = _ASKS_FOR_DATA.search(context.run.user_query) is not None
     return Flaws(
         figures=tuple(context.figures.invented(reply.text, _given(context))),
         is_call=is_blind and any(name in reply.text for name in names),
-        is_unseen=is_blind and _ASKS_FOR_DATA.search(context.run.user_query) is not None,
+        is_unseen=is_blind and is_asked and not _rests_on_context(context, reply.text),
     )
+
+
+def _rests_on_context(context: AnswerContext, answer: str) -> bool:
+    """Whether all figures of an answer stand in what context providers gave, beside those of the question.
+
+    Those of memory do not count: they may be of another day.
+    """
+    _, _, after = context.request.system.rpartition(f"<{CONTEXT_TAG}>\n")
+    provided, _, _ = after.partition(f"\n</{CONTEXT_TAG}>")
+    question, figures = context.run.user_query, GivenFigures()
+    is_more = bool(figures.invented(answer, [question]))
+    return is_more and not figures.invented(answer, [question, provided])
 
 
 def _given(context: AnswerContext) -> Iterator[str]:

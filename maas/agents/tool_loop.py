@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from maas.agents.written_calls import ask_with_tools
+from maas.agents.written_calls import Translate, ask_with_tools
 from maas.conversations.language import Language, dialogue_language
 from maas.engine.run import Run
 from maas.engine.stages import Deps, Prompt
@@ -41,7 +41,8 @@ log = structlog.get_logger()
 class ResponderModel:
     """The Responder's model, asked on behalf of one run until `deadline` of the monotonic clock.
 
-    `listener` receives the text as it is generated.
+    `listener` receives the text as it is generated; `translate` a call that is written as text of a tool that was not
+    offered, and returns the call of an offered tool that makes it.
     """
 
     run: Run
@@ -49,11 +50,12 @@ class ResponderModel:
     prompt: Prompt
     deadline: float
     listener: StreamListener | None = None
+    translate: Translate = lambda call: None
 
     async def ask(self, request: Request) -> Reply:
         """Raises MaasError, LostRun."""
         if request.tools:
-            return await ask_with_tools(self._ask, request, self.listener, self._writes_calls, self.pin)
+            return await ask_with_tools(self._ask, request, self.listener, self._writes_calls, self.pin, self.translate)
         return await self._ask(request, self.listener)
 
     async def _ask(self, request: Request, listener: StreamListener | None) -> Reply:
@@ -105,11 +107,13 @@ async def run_tool_loop(
 ) -> LoopResult:
     """Ask at most `max_rounds` times, or until `is_over` after a round of calls. Replies are pinned before their calls.
 
-    `first` is a tool of the first round alone; `chosen` are calls that are made in place of asking in that round.
+    `first` is a tool of the first round alone. `chosen` are calls that are made before the model is asked, which is a
+    round more: the model that is asked once can still answer from their results.
 
     A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
     """
     room = left = await result_room(model.deps, request, MAX_DIALOGUE_TOKENS)
+    max_rounds += bool(chosen)
     for number in range(1, max_rounds + 1):
         if number == max_rounds:
             request = replace(request, tool_choice="none")

@@ -17,6 +17,7 @@ CALL_OR_SAY_IT = (
     "without JSON."
 )
 Ask = Callable[[Request, StreamListener | None], Awaitable[Reply]]
+Translate = Callable[[ToolCall], ToolCall | None]
 log = structlog.get_logger()
 
 
@@ -26,18 +27,21 @@ async def ask_with_tools(
     listener: StreamListener | None,
     writes_calls: Callable[[Reply], bool],
     pin: Callable[[], Awaitable[None]],
+    translate: Translate = lambda call: None,
 ) -> Reply:
     """Ask for a reply to a request with tools; a written call is none of its text.
 
     `writes_calls` says whether the model of a reply writes its calls as text. The text of such a call is held back from
-    `listener`. The text is empty where the model writes nothing else, asked twice. Raises MaasError, LostRun.
+    `listener`. The text is empty where the model writes nothing else, asked twice. `translate` turns a call of a tool
+    that was not offered into one of an offered tool that makes it. Raises MaasError, LostRun.
     """
     reply, calls = await _ask(ask, request, listener)
     if not calls:
         return reply
     offered = {tool.name for tool in request.tools}
-    if len(calls) == 1 and calls[0].name in offered and request.tool_choice != "none" and writes_calls(reply):
-        call = CallIds(request.messages)(calls[0])
+    written = calls[0] if calls[0].name in offered else translate(calls[0])
+    if len(calls) == 1 and written is not None and request.tool_choice != "none" and writes_calls(reply):
+        call = CallIds(request.messages)(written)
         log.info("text_tool_call_accepted", tool=call.name)
         return replace(reply, text="", finish="tool_calls", calls=(call,), raw={})
     log.warning("text_tool_call_rejected", tools=[call.name for call in calls][:8])

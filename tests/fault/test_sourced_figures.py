@@ -63,6 +63,80 @@ def test_what_is_said_without_a_look_is_looked_up(agency: Agency, script: Callab
     assert len(agency.stack.rows("select from tool_executions where run_id = %s and tool = 'get_spend'", run_id)) == 1
 
 
+WRITTEN = '{"name": "get_spend", "arguments": {}}'
+
+
+@pytest.mark.parametrize("text", [WRITTEN, f"```json\n{WRITTEN}\n```", '{"tool": "get_spend", "args": {}}'])
+def test_a_call_of_a_domain_that_is_written_is_made(agency: Agency, script: Callable[..., Any], text: str) -> None:
+    """The model had only the meta tools; nobody chooses a call in its place."""
+    asked = script((text, []), DONE)
+    agency.open("meta_tools", AGENTS, toolset=["adverts"], sourced_figures=True)
+    run_id = agency.ask("Сколько потратили?")
+    assert agency.answer(run_id) == "Ads say seventy."
+    assert systems(asked) == ["answer", "answer"]
+    assert len(agency.stack.rows("select from tool_executions where run_id = %s and tool = 'get_spend'", run_id)) == 1
+
+
+def test_a_dangerous_call_that_is_written_waits(agency: Agency, script: Callable[..., Any]) -> None:
+    script(('{"name": "pause_campaign", "arguments": {"text": "Spring"}}', []), ("Ждёт вас.", []))
+    agency.open("meta_tools", AGENTS, toolset=["adverts"])
+    run_id = agency.ask("Останови Spring")
+    agency.answer(run_id)
+    (row,) = agency.stack.rows("select status, arguments from v_actions where user_id = %s", agency.user)
+    assert (row["status"], row["arguments"]) == ("pending", {"text": "Spring"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Я вызвал {WRITTEN} и жду.",
+        '{"name": "pause_campaign", "arguments": {}}',
+        '{"name": "pause_campaign", "arguments": {"text": "Spring", "sure": true}}',
+        '{"name": "drop_lead", "arguments": {"text": "Ann"}}',
+    ],
+    ids=["in a sentence", "wrong", "unknown argument", "closed domain"],
+)
+def test_what_is_no_call_of_an_open_tool_is_none(agency: Agency, script: Callable[..., Any], text: str) -> None:
+    script((text, []), ("Что сделать?", []))
+    agency.open("meta_tools", AGENTS, toolset=["adverts"])
+    run_id = agency.ask("Привет")
+    agency.answer(run_id)
+    assert agency.stack.rows("select from tool_executions where run_id = %s", run_id) == []
+    assert agency.stack.rows("select from chat_pending_actions where run_id = %s", run_id) == []
+
+
+@pytest.mark.parametrize("routing", ["meta_tools", "classifier"])
+def test_one_round_leaves_room_for_a_chosen_call(agency: Agency, script: Callable[..., Any], routing: str) -> None:
+    said = iter((INVENTED[0], "Потратили 70."))
+    script(*(((INVENTED[0], []), CHOICE) if routing == "meta_tools" else (CHOICE,)))
+    agents = AGENTS if routing == "meta_tools" else [ADVISER | {"toolset": ["adverts"]}]
+    if routing == "classifier":
+        agency.models.scripts["Adviser"] = lambda messages: (next(said), [])
+    agency.open(routing, agents, toolset=["adverts"], sourced_figures=True, limits={"rounds": 1})
+    answer = agency.answer(agency.ask("Какие расходы?"))
+    assert answer == ("Ads say seventy." if routing == "meta_tools" else "Потратили 70.")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_looked_up"),
+    [
+        ("На счёте 4 321 рублей.", False),
+        ("На счёте 4 321 рублей, за 7 дней ушло 900.", True),
+        ("За 7 дней данных нет.", True),
+        ("Данных нет.", True),
+    ],
+)
+def test_what_stands_in_the_context_is_not_looked_up(
+    agency: Agency, script: Callable[..., Any], text: str, is_looked_up: bool
+) -> None:
+    """All figures do, and they are not those of the question alone."""
+    asked = script((text, []), CHOICE)
+    agency.open("meta_tools", AGENTS, toolset=["adverts"], sourced_figures=True, context_providers=["know_balance"])
+    answer = agency.answer(agency.ask("Сколько на счёте за 7 дней?"))
+    assert systems(asked) == (["answer", "choice"] if is_looked_up else ["answer"])
+    assert answer == ("Ads say seventy." if is_looked_up else text)
+
+
 def test_an_agent_that_looks_nowhere_has_its_call_made(agency: Agency, script: Callable[..., Any]) -> None:
     """Under `classifier` the agent's own loop gets the result."""
     script(CHOICE)
