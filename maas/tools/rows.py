@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maas.memory.recent_messages import fair_share
-from shared.json import parse_json
+from shared.json import is_too_deep, parse_json
 
 MIN_TABLE_ROWS = 5  # members of one form that make an object a table
 MAX_NAMED_ARGUMENTS = 6
@@ -44,7 +44,9 @@ def fit_rows(value: Any, limit: int) -> tuple[Any, LeftOut]:
     be cut so far.
     """
     left_out: LeftOut = {}
-    fitted = _cut(value, limit, (), left_out)
+    if size(value) <= limit:
+        return value, left_out
+    fitted = value if is_too_deep(value) else _cut(value, limit, (), left_out)
     if size(fitted) > limit:
         return None, {DATA: {"rows": _rows(value), "of": _rows(value)}}
     most = sorted(left_out, key=lambda name: -max(left_out[name].values()))[:MAX_NAMED_PARTS]
@@ -176,6 +178,8 @@ def _cut_json(text: str, limit: int, path: tuple[str, ...], left_out: LeftOut) -
     try:
         value = parse_json(text)
     except ValueError:
+        return None
+    if is_too_deep(value):
         return None
     shown = limit
     while shown > _MIN_BYTES:

@@ -102,3 +102,14 @@ def test_how_to_see_the_rest() -> None:
     schema: dict[str, Any] = {"properties": {"period": {}, "limit": {}}}
     assert "call getLeads again with other arguments (period, limit)" in how_to_see_the_rest("getLeads", schema)
     assert "has no arguments" in how_to_see_the_rest("getLeads", {"properties": {}})
+
+
+@pytest.mark.parametrize("depth", [99, 101, 900])
+def test_what_is_nested_deeply_costs_no_more(depth: int) -> None:
+    """Neither JSON nor a text that is JSON ends in an error."""
+    deep: Any = ["word " * 4000]
+    for _ in range(depth):
+        deep = [deep]
+    for value in (deep, json.dumps(deep), {"text": json.dumps(deep), "spend": 70}):
+        fitted, left_out = fit_rows(value, 5000)
+        assert left_out and size(fitted) <= 5000
