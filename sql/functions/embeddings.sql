@@ -102,6 +102,24 @@ $$;
 comment on function maas.maas_write_embeddings is
   'Stores vectors, concatenated, of messages that still exist; no vectors at all: the provider rejected the messages';
 
+create or replace function maas.maas_question_vector(p_user uuid, p_model text, p_vector real[])
+returns real[] language plpgsql stable as $$
+begin
+  -- A thousand messages tell the mean of more. Only the direction of the result matters.
+  return (
+    with asked as materialized (select l2_normalize(p_vector::vector) as vector), common as materialized (
+      select avg(s.embedding)::vector as vector from (select e.embedding from maas.embeddings e
+        where e.user_id = p_user and e.model = p_model and vector_dims(e.embedding) = cardinality(p_vector)
+        limit 1000) s
+    )
+    select l2_normalize(coalesce(a.vector + a.vector + a.vector - c.vector - c.vector, a.vector))
+    from asked a, common c);
+end
+$$;
+comment on function maas.maas_question_vector is
+  'The vector of a question, of length 1, without two thirds of the mean of the user''s vectors: what all messages '
+  'have in common distinguishes none of them';
+
 create or replace function maas.maas_embedding_backlog(p_model text)
 returns table (waiting bigint, is_estimate boolean) language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$

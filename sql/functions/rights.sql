@@ -119,7 +119,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_is_forgotten'],
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight',
       'maas_hidden_runs', 'maas_replaced_runs', 'maas_dropped_runs', 'maas_corrections', 'maas_role', 'maas_facts',
-      'maas_find_facts', 'maas_profile', 'maas_notes']))
+      'maas_find_facts', 'maas_profile', 'maas_notes', 'maas_question_vector']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin', 'maas_new_id', 'maas_session_user', 'maas_add_webhook',
       'maas_remove_webhook', 'maas_joined_run', 'maas_request_digest']),

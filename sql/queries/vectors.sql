@@ -1,6 +1,4 @@
 -- Vectors of messages: the missing ones, and how near they are to a question.
--- What all messages of a user have in common distinguishes none of them, so two thirds of their mean are taken from
--- the question's vector, of which only the direction matters; a thousand messages tell the mean of more.
 
 -- name: vectors_are_there
 select to_regclass('maas.embeddings') is not null;
@@ -9,12 +7,8 @@ select to_regclass('maas.embeddings') is not null;
 select maas.maas_prepare_embeddings();
 
 -- name: cosines  -- $1 user, $2 model, $3 vector of the question, $4 ids, null for all messages of the user; in binary
-with asked as materialized (select l2_normalize($3::real[]::vector) as vector), common as materialized (
-  select avg(s.embedding)::vector as vector from (select e.embedding from maas.embeddings e
-    where e.user_id = $1 and e.model = $2 and vector_dims(e.embedding) = cardinality($3::real[]) limit 1000) s
-), question as materialized (
-  select l2_normalize(coalesce(a.vector + a.vector + a.vector - c.vector - c.vector, a.vector))::halfvec as vector
-  from asked a, common c
+with question as materialized (
+  select maas.maas_question_vector($1, $2, $3::real[])::vector::halfvec as vector
 )
 select string_agg(uuid_send(e.log_id), '') as ids,
   string_agg(float4send((-(e.embedding <#> q.vector))::real), '') as cosines
@@ -24,12 +18,8 @@ where e.user_id = $1 and e.model = $2 and vector_dims(e.embedding) = cardinality
 
 -- name: nearest  -- $1 to $3 as above, $4 known at or null, $5 how many;
 -- nearest first, and what cosines are like among all
-with asked as materialized (select l2_normalize($3::real[]::vector) as vector), common as materialized (
-  select avg(s.embedding)::vector as vector from (select e.embedding from maas.embeddings e
-    where e.user_id = $1 and e.model = $2 and vector_dims(e.embedding) = cardinality($3::real[]) limit 1000) s
-), question as materialized (
-  select l2_normalize(coalesce(a.vector + a.vector + a.vector - c.vector - c.vector, a.vector))::halfvec as vector
-  from asked a, common c
+with question as materialized (
+  select maas.maas_question_vector($1, $2, $3::real[])::vector::halfvec as vector
 ), scored as materialized (
   select e.log_id, -(e.embedding <#> q.vector) as cosine
   from maas.embeddings e cross join question q

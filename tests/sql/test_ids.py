@@ -52,6 +52,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_add_usage": (USER, "counts for p_user"),
     "maas_bucket_records": (USER, "records of p_user"),
     "maas_hidden_runs": (USER, "runs of p_user"),
+    "maas_question_vector": (USER, "vectors of messages of p_user"),
     "maas_import": (USER, "new words under a new run, both p_user's; known by user, conversation and external id"),
     "maas_store_attachment": (USER, "the run is p_user's; stored once a user"),
     "maas_is_qualifying": (USER, "stages of p_user"),
