@@ -53,7 +53,14 @@ class Asked:
         """The share of the evidence that a context of so many tokens shows."""
         text = self.question.text
         found = await build_context(
-            self.db, self.user_id, text, budget, filters=self.filters, query_embedder=self.query_embedder, is_full=True
+            self.db,
+            self.user_id,
+            text,
+            budget,
+            filters=self.filters,
+            query_embedder=self.query_embedder,
+            is_full=True,
+            by_day=True,
         )
         return share(self.question.evidence, [hit.external_id or "" for hit in found.hits])
 

@@ -233,7 +233,7 @@ async def _answer(db: Database, questions: QueryEmbedder | None, user_id: UUID, 
     context = {}
     for budget in BUDGETS:
         found = await build_context(
-            db, user_id, question.text, budget, filters=filters, query_embedder=questions, is_full=True
+            db, user_id, question.text, budget, filters=filters, query_embedder=questions, is_full=True, by_day=True
         )
         context[str(budget)] = found.fenced
     ranked = list(dict.fromkeys(hit.external_id for hit in hits if hit.external_id))

@@ -91,7 +91,9 @@ async def _remember(db: Database, processes: Processes, life: Life) -> None:
 async def _ask(db: Database, life: Life, asked: Asked, facts_tokens: int) -> dict[str, Any]:
     began = time.perf_counter()
     filters = SearchFilter(as_of=NOW)
-    context = await build_known_context(db, _user(life), asked.text, MAX_TOKENS, facts_tokens, filters=filters)
+    context = await build_known_context(
+        db, _user(life), asked.text, MAX_TOKENS, facts_tokens, filters=filters, by_day=True
+    )
     elapsed = (time.perf_counter() - began) * 1000
     return {
         "life": life.name,

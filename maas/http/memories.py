@@ -221,6 +221,7 @@ async def post_context(request: Request) -> Response:
             facts_tokens,
             filters=filters,
             query_embedder=state.query_embedder,
+            by_day=True,
         )
     text = context.fenced
     sources = [_source(one.fact, "fact", 1.0) for one in context.facts]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
+from itertools import chain
 from typing import Self
 from uuid import UUID
 
@@ -21,7 +23,7 @@ from shared.db import Database
 from shared.models.calls import QueryEmbedder
 from shared.text import escape, offload, one_line
 
-MIN_LINE_TOKENS = 20  # the search is limited to as many messages as would fit if each line were this short
+MIN_LINE_TOKENS = 12  # the search is limited to as many messages as would fit if each line were this short
 MAX_SEARCHED_MESSAGES = 500
 # A search result takes at most one of so many equal parts of the room that is left, at four characters a token; but a
 # text that is short enough is whole: one of 600 characters if it is the best, of 400 if it is the tenth after that.
@@ -35,6 +37,7 @@ MAX_CHANGES = 16  # statements of a context that are looked at for what they rep
 ASSISTANTS = frozenset({"assistant", "ai", "bot"})
 CHARS_PER_TOKEN = 4.6
 FENCE_OPEN, FENCE_CLOSE = "<memory>", "</memory>"
+GAP = " …"  # between messages in one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,14 @@ async def build_context(
     is_full: bool = False,
     evidence: Evidence | None = None,
     outdated: Mapping[UUID, str] = NOTHING_OUTDATED,
+    by_day: bool = False,
 ) -> MemoryContext:
     """Search memory and return what fits into `max_tokens` tokens, without the messages in `exclude`.
 
     With `only` these messages are returned alone, and what corrects them.
     With `is_full` the remaining room is filled with messages that do not match, unless the memory is a large one.
     `evidence` is that of the same query, if it was gathered before. Earlier copies of the query are no evidence.
-    `outdated`: see `fill_budget`.
+    `outdated` and `by_day`: see `fill_budget`.
     """
     limit = min(max_tokens // MIN_LINE_TOKENS + len(exclude) + 1, MAX_SEARCHED_MESSAGES)
     if evidence is None:
@@ -85,7 +89,7 @@ async def build_context(
         hits = [hit for hit in hits if hit.id in only or hit.id in corrections]
     shown = [hit for hit in hits if hit.id not in exclude and not asks_again(query, hit.text)]
     long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)
-    context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone, outdated)
+    context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone, outdated, by_day)
     return replace(context, reasons=evidence.reasons)
 
 
@@ -95,23 +99,25 @@ def fill_budget(
     question: str = "",
     zone: tzinfo = UTC,
     outdated: Mapping[UUID, str] = NOTHING_OUTDATED,
+    by_day: bool = False,
 ) -> MemoryContext:
     """Return lines of the best hits that fit, the best first. A line that does not fit is left out.
 
     A long text is an excerpt that fits `question`. What one speaker says twice is one line with its dates. A statement
     that a later one replaces, or that the user has corrected, stands behind that and says so. `outdated` are notes on
-    messages that are known to hold no longer.
+    messages that are known to hold no longer. With `by_day` all messages of a speaker on one day are one line, in the
+    order of time, where the best of them stands: more messages have room if each day is named once.
     """
     about = question_stems(question)
     lines: list[_Line] = []
     ids = frozenset(hit.id for hit in hits)
     statements = Statements()
-    room = max_tokens - _rounded_cost(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
+    room = _Room(max_tokens - _rounded_cost(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n"), by_day)
     for hit in hits:
-        if room < MIN_LINE_TOKENS:
+        if room.tokens < MIN_LINE_TOKENS:
             break
-        max_chars = _excerpt_chars(hit.text, len(lines), room)
-        if min(len(hit.text), max_chars, MIN_EXCERPT_CHARS) > room * CHARS_PER_TOKEN:
+        max_chars = _excerpt_chars(hit.text, len(lines), room.tokens)
+        if min(len(hit.text), max_chars, MIN_EXCERPT_CHARS) > room.tokens * CHARS_PER_TOKEN:
             continue
         if _lacks_correction(hit, lines, ids):
             continue
@@ -125,16 +131,14 @@ def fill_budget(
             if said.text != hit.text and _is_better(hit, said):
                 said, text = hit, excerpt(hit.text, about, max(max_chars, len(text)))
             line = _Line.of((*line.hits, hit), said, text, line.days | {_day(hit, zone)})
-        cost = line.cost if number is None else line.cost - lines[number].cost
-        if cost > room:
+        if not room.take(line, None if number is None else lines[number]):
             continue
-        room -= cost
         if number is None:
             statements.add(len(lines), hit.speaker, hit.text)
             lines.append(line)
         else:
             lines[number] = line
-    return _context(_mark_replaced(lines, max_tokens, zone, outdated))
+    return _context(_mark_replaced(lines, max_tokens, zone, outdated, by_day), by_day)
 
 
 def _excerpt_chars(text: str, rank: int, room: int) -> int:
@@ -145,14 +149,18 @@ def _excerpt_chars(text: str, rank: int, room: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a context: the hits that say the same on some days, and what is shown of the one that is quoted."""
+    """A line of a context: the hits that say the same on some days, and what is shown of the one that is quoted.
+
+    `head` says when and who, `body` is the escaped text; a line with a note on what it says stands by itself.
+    """
 
     hits: tuple[Hit, ...]
     said: Hit
     text: str
     days: frozenset[str]
-    line: str
-    cost: int
+    head: str
+    body: str
+    has_note: bool
 
     @classmethod
     def of(cls, hits: tuple[Hit, ...], said: Hit, text: str, days: frozenset[str], note: str = "") -> Self:
@@ -162,8 +170,35 @@ class _Line:
             when = f"{max(days)}, {note}"
         if mark := mark_of(merged(hit.origins for hit in hits)):
             when = f"{when}, {mark}"
-        line = f"- [{when}] {escape(one_line(said.speaker))}: {escape(text)}"
-        return cls(hits, said, text, days, line, _rounded_cost(line + "\n"))
+        return cls(hits, said, text, days, f"- [{when}] {escape(one_line(said.speaker))}:", escape(text), bool(note))
+
+
+class _Room:
+    """The tokens that are left; with `by_day` only the first of the messages with one head pays for it."""
+
+    def __init__(self, tokens_: int, by_day: bool) -> None:
+        self.tokens = tokens_
+        self._by_day = by_day
+        self._heads: Counter[str] = Counter()
+
+    def take(self, line: _Line, instead: _Line | None) -> bool:
+        """Take the room of a line, in place of another if that is shown already; return whether there is enough."""
+        room = self.tokens
+        if instead is not None:
+            self._heads[instead.head] -= 1
+            room += self._cost(instead) - self._by_day  # with or without the head, which is rounded with either
+        room -= self._cost(line)
+        is_enough = room >= 0
+        if is_enough:
+            self.tokens = room
+        shown = line if is_enough else instead
+        if shown is not None:
+            self._heads[shown.head] += 1
+        return is_enough
+
+    def _cost(self, line: _Line) -> int:
+        is_more = self._by_day and self._heads[line.head] > 0
+        return _rounded_cost(f"{GAP} {line.body}" if is_more else f"{line.head} {line.body}\n")
 
 
 def _is_better(hit: Hit, said: Hit) -> bool:
@@ -177,12 +212,26 @@ def _day(hit: Hit, zone: tzinfo) -> str:
     return f"{local(hit.occurred_at, zone):%Y-%m-%d}"
 
 
-def _context(lines: Sequence[_Line]) -> MemoryContext:
-    hits = tuple(hit for line in lines for hit in line.hits)
-    return MemoryContext(tuple(line.line for line in lines), hits, hits_of_lines=tuple(line.hits for line in lines))
+def _context(lines: Sequence[_Line], by_day: bool) -> MemoryContext:
+    groups: dict[object, list[_Line]] = {}
+    for number, line in enumerate(lines):
+        groups.setdefault(line.head if by_day and not line.has_note else number, []).append(line)
+    hits_of_lines = tuple(tuple(hit for line in group for hit in line.hits) for group in groups.values())
+    hits = tuple(chain.from_iterable(hits_of_lines))
+    return MemoryContext(tuple(map(_joined, groups.values())), hits, hits_of_lines=hits_of_lines)
 
 
-def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo, outdated: Mapping[UUID, str]) -> list[_Line]:
+def _joined(lines: Sequence[_Line]) -> str:
+    """Return one line of lines with the same head, in the order of time."""
+    line = lines[0].head
+    for number, one in enumerate(sorted(lines, key=lambda one: one.said.occurred_at)):
+        line += f"{GAP if number and not line.endswith(GAP) else ''} {one.body}"
+    return line
+
+
+def _mark_replaced(
+    lines: list[_Line], max_tokens: int, zone: tzinfo, outdated: Mapping[UUID, str], by_day: bool
+) -> list[_Line]:
     """Mark lines whose statement a later one replaces, and put the later one first; the last lines make room."""
     changes = [line.said for line in lines if says_change(line.said.text) and not _is_assistant(line.said)]
     result = [_with_note(line, outdated) for line in lines]
@@ -205,7 +254,7 @@ def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo, outdated: 
         own = next(place for place, line in enumerate(result) if line.said.id == change.id)
         result.insert(min(places[0], own), result.pop(own))
     is_longer = _mark_corrected(result, zone) or bool(replaced) or bool(outdated)
-    while is_longer and _rounded_cost(_context(result).fenced) > max_tokens:
+    while is_longer and _rounded_cost(_context(result, by_day).fenced) > max_tokens:
         result.pop()
     return result
 

@@ -59,8 +59,12 @@ async def build_known_context(
     *,
     filters: SearchFilter = NO_FILTER,
     query_embedder: QueryEmbedder | None = None,
+    by_day: bool = False,
 ) -> KnownContext:
-    """The context for a query in `max_tokens` tokens; what is known takes at most `facts_tokens` of them."""
+    """The context for a query in `max_tokens` tokens; what is known takes at most `facts_tokens` of them.
+
+    `by_day`: see `fill_budget`.
+    """
     limit = min(facts_tokens, max_tokens // FACTS_SHARE)
     evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=True)
     known = await read_known(db, user_id, query, limit, filters.zone, filters.as_of)
@@ -74,6 +78,7 @@ async def build_known_context(
         is_full=True,
         evidence=evidence,
         outdated=known.outdated,
+        by_day=by_day,
     )
     return KnownContext(known, said, round(_confidence(evidence, known), 3))
 

@@ -223,7 +223,7 @@ def test_context_is_fenced_and_within_its_budget(stack: Stack, user: UUID) -> No
     assert reply["context"].startswith("<memory>\n- [20") and reply["context"].endswith("</memory>")
     assert reply["context"].count("</memory>") == 1 and "<system>" not in reply["context"]
     assert 50 < reply["tokens"] <= 200
-    assert 0 < len(reply["sources"]) < 8
+    assert len([line for line in reply["context"].split("\n") if "] user: " in line]) == 1 < len(reply["sources"]) < 8
     none = stack.client.post("/v1/context", json={"user_id": str(uuid4()), "query": "falcons"}).json()
     assert none == {"context": "", "tokens": 0, "sources": [], "found": False, "confidence": 0.0}
 

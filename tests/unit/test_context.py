@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -165,6 +166,42 @@ def test_what_others_say_or_said_later_replaces_nothing() -> None:
         assert not any("replaced" in line for line in fill_budget(hits, 300).lines)
 
 
+def test_messages_of_one_speaker_and_day_share_a_line_in_the_order_of_time() -> None:
+    """Each day is named once, where the best message of it stands; what another says or notes stands by itself."""
+    old, new = hit(ALMA[0]), hit(ALMA[1], 278)
+    first, second = hit("Alma called."), hit("She has a cat.")
+    first = replace(first, occurred_at=first.occurred_at - timedelta(hours=1))  # a time of the day before
+    second = replace(second, occurred_at=first.occurred_at - timedelta(hours=1))
+    hits = [new, hit("It rains.", 278, "Ben"), old, first, hit("Its name is Tom.", 278), second]
+    context = fill_budget(hits, 300, by_day=True)
+    assert context.lines == (
+        "- [2025-02-03] user: My sister Alma lives in Porto now. … Its name is Tom.",
+        "- [2025-02-03] Ben: It rains.",
+        "- [2024-05-01, replaced 2025-02-03] user: My sister Alma lives in Lisbon.",
+        "- [2024-04-30] user: She has a cat. … Alma called.",
+    )
+    assert [[one.text[:3] for one in of_line] for of_line in context.hits_of_lines] == [
+        ["My ", "Its"],
+        ["It "],
+        ["My "],
+        ["Alm", "She"],
+    ]
+    assert [one.id for of_line in context.hits_of_lines for one in of_line] == [one.id for one in context.hits]
+    assert len(fill_budget(hits, 300).lines) == len(hits)
+
+
+def test_days_that_are_named_once_leave_room_for_more_messages() -> None:
+    hits = [hit(f"{SENTENCE}Number {n}.", n % 3, "Ann") for n in range(60)]
+    apart, together = fill_budget(hits, 500), fill_budget(hits, 500, by_day=True)
+    assert len(together.lines) == 3 and len(together.hits) > 1.2 * len(apart.hits)
+    assert tokens.count(together.fenced) <= 500
+
+
+def test_a_cut_message_is_not_followed_by_two_signs_of_it() -> None:
+    (line,) = fill_budget([hit(SENTENCE * 60), hit("Short.", 0)], 400, by_day=True).lines
+    assert line.endswith("… Short.") and "… …" not in line
+
+
 @given(
     st.lists(
         st.tuples(
@@ -174,9 +211,11 @@ def test_what_others_say_or_said_later_replaces_nothing() -> None:
         max_size=30,
     ),
     st.integers(0, 400),
+    st.booleans(),
 )
-def test_marks_and_dates_stay_within_the_budget(said: list[tuple[str, int]], max_tokens: int) -> None:
-    context = fill_budget([hit(text, day) for text, day in said], max_tokens, "Where does Alma live?")
+def test_marks_and_dates_stay_within_the_budget(said: list[tuple[str, int]], max_tokens: int, by_day: bool) -> None:
+    hits = [hit(text, day) for text, day in said]
+    context = fill_budget(hits, max_tokens, "Where does Alma live?", by_day=by_day)
     assert tokens.count(context.fenced) <= max_tokens
     assert len({one.id for one in context.hits}) == len(context.hits)
 
