@@ -117,7 +117,9 @@ begin
           when 'user_images' then 'images: delete some first'
           when 'user_image_bytes' then 'bytes of images: delete some first'
           else 'bytes of memory: forget some first' end)
-          || format('an operator can raise MAAS_%s', upper(quota_name)),
+          || case when exists (select from maas.set_limits s where s.name = quota_name)
+            then format('an operator can raise the limit %s that was set', quota_name)
+            else format('an operator can raise MAAS_%s', upper(quota_name)) end,
         detail = jsonb_build_object('name', quota_name, 'quota', quota, 'used', used)::text;
     end if;
   end loop;

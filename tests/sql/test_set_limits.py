@@ -33,7 +33,7 @@ def refuses(connection: Connection, user: UUID) -> bool:
     try:
         connection.execute(CONVERSATION, (user,))
     except psycopg.Error as error:
-        assert error.sqlstate == "MQ001", error
+        assert error.sqlstate == "MQ001" and "the limit user_conversations that was set" in str(error), error
         return True
     return False
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from maas.channels.telegram.client import TelegramClient
 from maas.channels.telegram.settings import TelegramSettings
+from maas.engine.limits import Limits
 from maas.settings import Settings
 from shared.db import Database
 
@@ -24,3 +25,4 @@ class Bot:
     db: Database
     settings: Settings
     options: TelegramSettings
+    limits: Limits

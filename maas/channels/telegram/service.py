@@ -23,6 +23,7 @@ from maas.channels.telegram.phrases import COMMANDS
 from maas.channels.telegram.settings import TelegramSettings
 from maas.channels.telegram.update_handler import UpdateHandler
 from maas.channels.telegram.webhook import Webhooks
+from maas.engine.limits import Limits
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.settings import Settings
@@ -51,16 +52,20 @@ async def serve(settings: Settings, postgres: PostgresUrls, stop: asyncio.Event)
     if not bots:
         raise MaasError("bad_setting", "TELEGRAM_BOT_TOKEN is not set; @BotFather of Telegram gives one")
     async with AsyncExitStack() as stack:
-        limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=20.0)
-        http = await stack.enter_async_context(open_bounded(MAX_VENDOR_REPLY_BYTES, limits=limits, timeout=None))
+        pool = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=20.0)
+        http = await stack.enter_async_context(open_bounded(MAX_VENDOR_REPLY_BYTES, limits=pool, timeout=None))
         db = await wait_for_postgres(partial(_open_database, settings, postgres, stack))
         watcher = RunWatcher(db, postgres.listen, "maas telegram listener")
         await stack.enter_async_context(watcher.listening())
+        limits = Limits(settings)
+        await stack.enter_async_context(limits.reading(db))
         webhooks = Webhooks(options)
         await stack.enter_async_context(webhooks.serving())
         services = [
             _Service(
-                await _introduce(TelegramClient(http, options.telegram_base_url, token), assistant, db, settings),
+                await _introduce(
+                    TelegramClient(http, options.telegram_base_url, token), assistant, db, settings, limits
+                ),
                 EventStream(db),
                 watcher,
                 postgres,
@@ -94,14 +99,14 @@ async def _open_database(settings: Settings, postgres: PostgresUrls, stack: Asyn
     return db
 
 
-async def _introduce(client: TelegramClient, assistant: str, db: Database, settings: Settings) -> Bot:
+async def _introduce(client: TelegramClient, assistant: str, db: Database, settings: Settings, limits: Limits) -> Bot:
     """Ask Telegram who the bot is, however long it is away. Raises VendorError for a wrong token."""
     backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
     while True:
         try:
             me = await client.get_me()
             options = settings.of(TelegramSettings)
-            return Bot(me.id, me.username or str(me.id), assistant, client, db, settings, options)
+            return Bot(me.id, me.username or str(me.id), assistant, client, db, settings, options, limits)
         except VendorError as error:
             if error.code == "unauthorized":
                 raise

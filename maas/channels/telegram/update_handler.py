@@ -160,7 +160,7 @@ class UpdateHandler:
                 incoming.language,
                 incoming.metadata,
                 attachments,
-                self._bot.settings.quotas.user_queue_limit,
+                self._bot.limits["user_queue_limit"],
                 self._bot.options.telegram_burst or None,
             )
         except QuotaExceeded as error:
@@ -303,7 +303,7 @@ class UpdateHandler:
             else:
                 assert button is not None
                 run_id = await press_button(
-                    self._db, UUID(button[1]), user_id, button[2], self._bot.settings.quotas.user_queue_limit
+                    self._db, UUID(button[1]), user_id, button[2], self._bot.limits["user_queue_limit"]
                 )
                 await self._delivery.follow(incoming.chat_id, user_id, run_id, incoming.language, None)
                 verdict = "accepted"
@@ -328,6 +328,6 @@ class UpdateHandler:
         """`shown`: the beginning of the fingerprint of the action that the buttons stand under."""
         fingerprint: str = (await read_action(self._db, action_id, user_id))["fingerprint"]
         fingerprint = fingerprint if fingerprint.startswith(shown) else shown
-        limit = self._bot.settings.quotas.user_queue_limit
+        limit = self._bot.limits["user_queue_limit"]
         await decide_action(self._db, action_id, user_id, decision, SOURCE, limit, fingerprint)
         return "approved" if decision == "approve" else "rejected"

@@ -311,6 +311,22 @@ def test_too_many_questions_are_refused_with_words(chats: Messenger, models: Mod
     assert len(runs(chats, chat)) == 5
 
 
+def test_an_operator_lets_more_questions_wait_while_the_bot_runs(chats: Messenger, models: ModelServer) -> None:
+    def accepted() -> int:
+        chat = next(CHATS)
+        models.hold("responder")
+        chats.push(*[chats.message(f"вопрос {number}", chat) for number in range(8)])
+        chats.wait("ещё ждут ответа", chat)
+        models.release("responder")
+        chats.wait_done(40)
+        return len(runs(chats, chat))
+
+    chats.stack.rows("select maas_set_limit('user_queue_limit', 7)")
+    poll(lambda: accepted() == 7, 60, what="the bot takes in what it may")
+    chats.stack.rows("select maas_drop_limit('user_queue_limit')")
+    poll(lambda: accepted() == 5, 60, what="the settings are in force again")
+
+
 def test_other_media_get_one_sentence(chats: Messenger, chat: int) -> None:
     chats.push(chats.message(None, chat, voice={"file_id": "v", "duration": 3}))
     chats.wait("только текст и фотографии", chat)
