@@ -72,3 +72,16 @@ test("what followed leaves with the question as soon as it is asked again, and a
   expect([...droppedRuns(since, [asked, task], [])]).toEqual(["b", "c"]);
   expect([...droppedRuns(since.slice(5), [asked, task], [])]).toEqual(["b"]);
 });
+
+test("what followed leaves with the run of a question whose messages are gone, what was asked since stays", () => {
+  const runs = [
+    run("next", null, { created_at: day(6) }),
+    run("B", "b", { created_at: day(5) }),
+    run("C", "c", { created_at: day(4) }),
+    run("c", null, { created_at: day(3) }),
+    run("b", null, { created_at: day(2) }),
+    run("a", null, { created_at: day(1) }),
+  ];
+  const messages = [message("a", "user", day(1)), message("B", "user", day(5)), message("next", "user", day(6))];
+  expect([...droppedRuns(messages, runs, [])].toSorted()).toEqual(["C", "b", "c"]);
+});

@@ -92,9 +92,11 @@ export function droppedRuns(messages: Message[], runs: RunSummary[], outbox: Out
     const isLeaving = (id: string | null, at: string): id is string =>
       id !== null && id !== own && !others.has(id) && (until === null || at <= until);
     const first = messages.findIndex((one) => one.run_id !== null && chain.has(one.run_id));
-    if (first < 0) return; // they have left
-    for (const one of messages.slice(first)) if (isLeaving(one.run_id, one.created_at)) dropped.add(one.run_id);
-    const since = messages[first]!.created_at;
+    for (const one of first < 0 ? [] : messages.slice(first))
+      if (isLeaving(one.run_id, one.created_at)) dropped.add(one.run_id);
+    const left = until === null ? undefined : runs.findLast((run) => chain.has(run.request_id)); // its messages are gone
+    const since = (first < 0 ? left : messages[first])?.created_at;
+    if (!since) return;
     for (const run of runs)
       if (run.created_at > since && isLeaving(run.request_id, run.created_at)) dropped.add(run.request_id);
   };
