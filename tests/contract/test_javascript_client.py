@@ -147,7 +147,7 @@ def test_it_decides_actions_as_they_were_shown(stack: Stack) -> None:
     got = client(stack, user, "actions", first, second)
     assert {one["id"] for one in got["pending"]["results"]} == {first, second}
     assert (got["changed"]["isOurs"], got["changed"]["code"], got["changed"]["status"]) == (True, "changed", 409)
-    assert got["approved"]["status"] in ("approved", "executing", "done")  # an orchestrator may be quicker than the reply
+    assert got["approved"]["status"] in ("approved", "executing", "done")  # what executes it may be quicker
     assert got["approved"]["arguments"] == {"to": "Ben"}
     assert got["outcome"]["kind"] == "action" and got["outcome"]["status"] == "COMPLETED"
     assert got["rejected"]["status"] == "rejected" and got["turned"]["code"] == "already_decided"
