@@ -15,11 +15,12 @@ from uuid import UUID
 import asyncpg
 
 from maas import queries
-from shared.db import UNAVAILABLE, Database, Transaction, unreachable
+from shared.db import UNAVAILABLE, Database, unreachable
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA
 from shared.json import is_storable, parse_json
 from shared.text import one_line, shorten
+from shared.transaction import Transaction
 
 BATCH_LINES = 500
 BATCH_BYTES = 4_000_000

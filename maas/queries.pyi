@@ -325,27 +325,27 @@ class AdminQueueRow(TypedDict):
 admin_queue: Query[AdminQueueRow]
 
 class ListQueuedRunsRow(TypedDict):
-    id: UUID | Any
-    seq: int | Any
-    user_id: UUID | Any
-    kind: str | Any
-    assistant: str | Any
-    conversation_id: UUID | Any
-    source: str | Any
-    status: str | Any
-    archive_status: str | Any
+    id: UUID
+    seq: int
+    user_id: UUID
+    kind: Literal["ask", "archive", "action", "task", "trial", "call"]
+    assistant: str
+    conversation_id: UUID | None
+    source: str
+    status: Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"]
+    archive_status: Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"]
     query: str | Any
     answer: str | Any
-    error_code: str | Any
-    error_message: str | Any
-    limited: str | Any
-    memory: str | Any
-    created_at: datetime | Any
-    completed_at: datetime | Any
-    priority: int | Any
-    run_at: datetime | Any
+    error_code: str | None
+    error_message: str | None
+    limited: Literal["budget", "stopped"] | None
+    memory: str
+    created_at: datetime
+    completed_at: datetime | None
+    priority: int
+    run_at: datetime | None
     attributes: Any
-    replaces: UUID | Any
+    replaces: UUID | None
 
 list_queued_runs: Query[
     ListQueuedRunsRow,
@@ -391,15 +391,15 @@ class AdminEmbeddingRow(TypedDict):
 admin_embedding: Query[AdminEmbeddingRow]
 
 class AdminMemoriesRow(TypedDict):
-    id: UUID | Any
-    user_id: UUID | Any
-    level: int | Any
+    id: UUID
+    user_id: UUID
+    level: int
     period: str | Any
-    tags: list[str] | Any
-    memory: str | Any
+    tags: list[str]
+    memory: str
     messages: int | Any
-    created_at: datetime | Any
-    superseded_by: UUID | Any
+    created_at: datetime
+    superseded_by: UUID | None
 
 admin_memories: Query[AdminMemoriesRow, pg.uuid, pg.text, pg.int4, pg.timestamptz, pg.uuid, pg.int8]
 
@@ -1145,12 +1145,17 @@ class SessionRow(TypedDict):
 
 session: Value[int, SessionRow]
 
-notice_dead_peer: Query[Never]
+set_up_session: Query[Never]
 
 class LimitStatementsRow(TypedDict):
     set_config: str | Any
 
 limit_statements: Value[str, LimitStatementsRow, pg.text]
+
+class PlanForValuesRow(TypedDict):
+    set_config: str | Any
+
+plan_for_values: Value[str, PlanForValuesRow]
 
 class LiftLimitOfStatementsRow(TypedDict):
     set_config: str | Any
@@ -2503,27 +2508,27 @@ class OpenRunOfConversationRow(TypedDict):
 open_run_of_conversation: Value[UUID, OpenRunOfConversationRow, pg.uuid, pg.uuid]
 
 class ListRunsRow(TypedDict):
-    id: UUID | Any
-    seq: int | Any
-    user_id: UUID | Any
-    kind: str | Any
-    assistant: str | Any
-    conversation_id: UUID | Any
-    source: str | Any
-    status: str | Any
-    archive_status: str | Any
+    id: UUID
+    seq: int
+    user_id: UUID
+    kind: Literal["ask", "archive", "action", "task", "trial", "call"]
+    assistant: str
+    conversation_id: UUID | None
+    source: str
+    status: Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"]
+    archive_status: Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"]
     query: str | Any
     answer: str | Any
-    error_code: str | Any
-    error_message: str | Any
-    limited: str | Any
-    memory: str | Any
-    created_at: datetime | Any
-    completed_at: datetime | Any
-    priority: int | Any
-    run_at: datetime | Any
+    error_code: str | None
+    error_message: str | None
+    limited: Literal["budget", "stopped"] | None
+    memory: str
+    created_at: datetime
+    completed_at: datetime | None
+    priority: int
+    run_at: datetime | None
     attributes: Any
-    replaces: UUID | Any
+    replaces: UUID | None
 
 list_runs: Query[
     ListRunsRow,
@@ -2551,27 +2556,27 @@ class RunCostsRow(TypedDict):
 run_costs: Query[RunCostsRow, pg.array[pg.uuid]]
 
 class SearchRunsRow(TypedDict):
-    id: UUID | Any
-    seq: int | Any
-    user_id: UUID | Any
-    kind: str | Any
-    assistant: str | Any
-    conversation_id: UUID | Any
-    source: str | Any
-    status: str | Any
-    archive_status: str | Any
+    id: UUID
+    seq: int
+    user_id: UUID
+    kind: Literal["ask", "archive", "action", "task", "trial", "call"]
+    assistant: str
+    conversation_id: UUID | None
+    source: str
+    status: Literal["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"]
+    archive_status: Literal["PENDING", "ARCHIVING", "ARCHIVED", "SKIPPED", "FAILED"]
     query: str | Any
     answer: str | Any
-    error_code: str | Any
-    error_message: str | Any
-    limited: str | Any
-    memory: str | Any
-    created_at: datetime | Any
-    completed_at: datetime | Any
-    priority: int | Any
-    run_at: datetime | Any
+    error_code: str | None
+    error_message: str | None
+    limited: Literal["budget", "stopped"] | None
+    memory: str
+    created_at: datetime
+    completed_at: datetime | None
+    priority: int
+    run_at: datetime | None
     attributes: Any
-    replaces: UUID | Any
+    replaces: UUID | None
 
 search_runs: Query[
     SearchRunsRow,

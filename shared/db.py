@@ -22,6 +22,7 @@ from shared.log import mask
 from shared.pooler import POOLER_ADVICE, UNKNOWN_STATEMENT, check_pooler, no_prepared_statements
 from shared.query import Args, Query, Row, Value, own_query
 from shared.shared_reads import SharedReads
+from shared.transaction import Transaction
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -57,7 +58,6 @@ UNDEFINED_IN_SCHEMA = (
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidSchemaNameError,
 )
-LONG_STATEMENT_TIMEOUT_S = 600.0
 IDLE_LIFETIME_S = 300.0
 
 
@@ -140,43 +140,14 @@ def read_only() -> MaasError:
 
 
 async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
-    """Set up a connection of the pool; generic plans, because most queries look up keys and cost less than planning."""
     await prepare(connection)
-    await connection.execute("set plan_cache_mode = force_generic_plan")
-    await connection.execute(own_query("notice_dead_peer").text)
+    await connection.execute(own_query("set_up_session").text)
     if statement_timeout is not None:
         await connection.execute(own_query("limit_statements").text, str(round(statement_timeout * 1000)))
 
 
 async def _no_reset(_: asyncpg.Connection) -> None:
     """Skip asyncpg's reset, a round trip each time: single statements leave no state in a session."""
-
-
-class Transaction:
-    """The named queries within one transaction."""
-
-    def __init__(self, connection: asyncpg.Connection) -> None:
-        self._connection = connection
-        self._timeout: float | None = None
-
-    async def allow_long_statements(self) -> None:
-        """Raise the timeout of the following statements to `LONG_STATEMENT_TIMEOUT_S`."""
-        await self.value(own_query("lift_limit_of_statements"))
-        self._timeout = LONG_STATEMENT_TIMEOUT_S
-
-    async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
-        """Return the first row, None without one."""
-        row: Row | None = await self._connection.fetchrow(query.text, *args, timeout=self._timeout)
-        return row
-
-    async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
-        """Return the first column of the first row, None without one."""
-        return await self._connection.fetchval(query.text, *args, timeout=self._timeout)
-
-    async def stream(self, query: Query[Row, *Args], *args: *Args, prefetch: int = 100) -> AsyncIterator[Row]:
-        """Yield row after row, with `prefetch` rows at a time in memory."""
-        async for row in self._connection.cursor(query.text, *args, prefetch=prefetch):
-            yield row
 
 
 class Database:
@@ -241,6 +212,12 @@ class Database:
         except asyncpg.QueryCanceledError as error:
             raise SlowStatement from error
 
+    async def filtered_rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
+        """Return all rows of a list that is planned each time, as its filters decide which index serves it."""
+        async with self.transaction() as transaction:
+            await transaction.plan_for_values()
+            return await transaction.rows(query, *args)
+
     async def shared_rows(self, query: Query[Row, *Args], *args: *Args, version: str | None = None) -> list[Row]:
         """Return rows as `SharedReads.rows` does."""
         return await self._shared.rows(query, *args, version=version)
@@ -286,9 +263,8 @@ class ReadOnlyDatabase(Database):
     """A Database whose transactions are all read-only; set by transaction, because a pooler shares sessions."""
 
     async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
-        with _statement_errors():
-            async with self._pool.acquire() as connection, connection.transaction(readonly=True):
-                return list(await connection.fetch(query.text, *args))
+        async with self.transaction() as transaction:
+            return await transaction.rows(query, *args)
 
     async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
         async with self.transaction() as transaction:

@@ -19,10 +19,11 @@ import asyncpg
 import structlog
 
 from shared.connections import ConnectionPool
-from shared.db import CONNECTION_LOST, Database, Transaction, open_database
+from shared.db import CONNECTION_LOST, Database, open_database
 from shared.errors import MaasError
 from shared.log import mask
 from shared.query import Args, Query, Row, Value, own_query
+from shared.transaction import Transaction
 
 MAX_LAG_S = 0.5  # a read waits so long for the standby
 POLL_INTERVAL_S = 0.002

@@ -15,9 +15,10 @@ import asyncpg
 
 from maas import queries
 from maas.conversations import queue_full
-from shared.db import Database, Transaction
+from shared.db import Database
 from shared.errors import MaasError
 from shared.text import shorten
+from shared.transaction import Transaction
 
 Decision = Literal["approve", "reject"]
 Schema = Mapping[str, Any]

@@ -68,7 +68,7 @@ class NotifyListener:
     async def open(cls, dsn: str, name: str, *, timeout: float = CONNECT_TIMEOUT_S) -> NotifyListener:
         """Connect, within `timeout` seconds. Raises MaasError('database_unreachable')."""
         connection = await connect(dsn, timeout=timeout, server_settings={"application_name": name})
-        await connection.fetchrow(queries.notice_dead_peer.text)
+        await connection.fetchrow(queries.set_up_session.text)
         return cls(connection)
 
     async def listen(self, on_change: Callable[[RunChange], None], is_wanted: Callable[[], bool]) -> None:

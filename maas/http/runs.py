@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, Literal, cast
+from typing import Any, cast
 from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
@@ -187,7 +187,7 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
             archive_status=ArchiveStatus(row["archive_status"]),
             error_code=row["error_code"],
             error_message=row["error_message"],
-            limited=cast(Literal["budget", "stopped"] | None, row["limited"]),
+            limited=row["limited"],
             memory=cast(MemoryState, row["memory"]),
             created_at=row["created_at"],
             completed_at=row["completed_at"],
@@ -276,7 +276,7 @@ async def _executed_actions(
     db: Database, runs: Sequence[queries.RunStatesRow | queries.ListRunsRow]
 ) -> dict[UUID, ExecutedAction]:
     """The actions that these runs execute, by run."""
-    executing = [row["id"] for row in runs if row["kind"] == RunKind.ACTION]
+    executing = [row["id"] for row in runs if row["kind"] == "action"]
     rows = await db.rows(queries.executed_actions, executing) if executing else []
     return {row["run_id"]: ExecutedAction(id=row["id"], tool=row["tool"], title=row["title"] or None) for row in rows}
 

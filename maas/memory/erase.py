@@ -13,9 +13,10 @@ from uuid import UUID
 import structlog
 
 from maas import queries
-from shared.db import Database, Transaction
+from shared.db import Database
 from shared.errors import MaasError
 from shared.models import gen_ai
+from shared.transaction import Transaction
 
 CANCEL_TIMEOUT_S = 2.0
 CANCEL_POLL_INTERVAL_S = 0.05

@@ -52,11 +52,10 @@ async def list_runs(
         only.since,
         only.until,
     )
+    others = (only.error_code, only.attributes)
     if only.queue is not None:
-        return await db.rows(
-            queries.list_queued_runs, *filters, only.error_code, only.attributes, only.queue, only.text
-        )
+        return await db.filtered_rows(queries.list_queued_runs, *filters, *others, only.queue, only.text)
     if only.text is None:
-        return await db.rows(queries.list_runs, *filters, only.error_code, only.attributes)
+        return await db.filtered_rows(queries.list_runs, *filters, *others)
     words = (only.text, MAX_COLLECTED_MESSAGES)
-    return await db.rows(queries.search_runs, *filters, *words, only.error_code, only.attributes)
+    return await db.filtered_rows(queries.search_runs, *filters, *words, *others)

@@ -38,19 +38,15 @@ select inbox, waiting, runnable, deferred, in_flight, paused, scheduled from maa
 
 -- name: list_queued_runs  -- $1 to $10 as list_runs, $11 error code, $12 attributes, $13 where in the queue they are,
 -- by the names of v_queue, $14 text: every word of it, or its beginning, is in the query; trials are listed, too.
--- One branch for each state: each has its index, and one plan serves them
+-- To be planned for its values, as list_runs: each state has its index
 select r.id, r.seq, r.user_id, r.kind, r.assistant, r.conversation_id, r.source, r.status, r.archive_status,
   left(r.user_query, 200) as query, left(r.final_answer, 300) as answer, r.error_code, r.error_message, r.limited,
   r.memory, r.created_at, r.completed_at, r.priority, r.run_at, r.attributes, r.replaces
-from (
-  select * from maas.pipeline_runs where $13 = 'inbox' and queue_state = -2 union all
-  select * from maas.pipeline_runs where $13 = 'waiting' and queue_state = -1 union all
-  select * from maas.pipeline_runs where $13 = 'runnable' and queue_state = 0 and not_before is null union all
-  select * from maas.pipeline_runs where $13 = 'deferred' and queue_state = 0 and not_before is not null union all
-  select * from maas.pipeline_runs where $13 = 'in_flight' and queue_state = 1 union all
-  select * from maas.pipeline_runs where $13 = 'paused' and queue_state = -3 union all
-  select * from maas.pipeline_runs where $13 = 'scheduled' and queue_state = -4) r
-where ($1::uuid is null or r.user_id = $1) and ($2::text is null or r.status = $2)
+from maas.pipeline_runs r
+where r.queue_state = case $13::text when 'scheduled' then -4 when 'paused' then -3 when 'inbox' then -2
+    when 'waiting' then -1 when 'runnable' then 0 when 'deferred' then 0 when 'in_flight' then 1 end
+  and ($13 <> 'runnable' or r.not_before is null) and ($13 <> 'deferred' or r.not_before is not null)
+  and ($1::uuid is null or r.user_id = $1) and ($2::text is null or r.status = $2)
   and ($6::text is null or r.kind = $6) and ($7::uuid is null or r.conversation_id = $7)
   and ($8::text is null or r.assistant = $8)
   and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
@@ -73,20 +69,12 @@ order by in_status_for desc, id limit $1;
 select model, waiting from maas.v_embedding;
 
 -- name: admin_memories  -- $1 user, $2 tag, $3 level, $4 $5 before this created_at and id, $6 how many;
--- nulls mean any; newest first
--- one branch for a user and one for all: each has its index, and one plan serves both
+-- nulls mean any; newest first; to be planned for its values, as list_runs
 select id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags, summary as memory,
   cardinality(raw_log_ids) as messages, created_at, superseded_by
-from (
-  (select * from maas.lsm_storage
-   where user_id = $1 and not is_provisional and ($2::text is null or tags @> array[$2::text])
-    and ($3::int is null or level = $3) and ($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))
-   order by created_at desc, id desc limit $6)
-  union all
-  (select * from maas.lsm_storage
-   where $1::uuid is null and not is_provisional and ($2::text is null or tags @> array[$2::text])
-    and ($3::int is null or level = $3) and ($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))
-   order by created_at desc, id desc limit $6)) l
+from maas.lsm_storage
+where not is_provisional and ($1::uuid is null or user_id = $1) and ($2::text is null or tags @> array[$2::text])
+  and ($3::int is null or level = $3) and ($4::timestamptz is null or (created_at, id) < ($4, $5::uuid))
 order by created_at desc, id desc limit $6;
 
 -- name: admin_actions  -- $1 user, or null for all, $2 $3 before this created_at and id, $4 how many: what waits for a

@@ -34,14 +34,18 @@ select 1;
 -- name: session
 select pg_backend_pid();
 
--- name: notice_dead_peer
--- Postgres notices a dead client within about 10 s and releases its locks. Not a startup parameter, because poolers
--- refuse those.
-select set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
+-- name: set_up_session
+-- Postgres notices a dead client within about 10 s and releases its locks. Plans are generic, because most queries look
+-- up keys and cost less than planning. Not startup parameters, because poolers refuse those.
+select set_config('plan_cache_mode', 'force_generic_plan', false),
+  set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
   set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false);
 
 -- name: limit_statements  -- $1 milliseconds that a statement of this session may take
 select set_config('statement_timeout', $1::text, false);
+
+-- name: plan_for_values  -- for the rest of the transaction
+select set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: lift_limit_of_statements  -- for the rest of the transaction
 select set_config('statement_timeout', '0', true);

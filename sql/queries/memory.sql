@@ -180,11 +180,12 @@ cross join (
   from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_at is null) s;
 
 -- name: memory_days  -- $1 user, $2 year: its days in MAAS_TIMEZONE with remembered messages, and how many each has
-select maas.maas_day(l.occurred_at) as day, count(*) as messages
-from maas.engine_settings z join maas.raw_logs l
-  on l.occurred_at >= make_timestamptz($2, 1, 1, 0, 0, 0, z.value)
-  and l.occurred_at < make_timestamptz($2 + 1, 1, 1, 0, 0, 0, z.value)
-where z.key = 'timezone' and l.user_id = $1 and l.is_remembered
+select maas.maas_day(occurred_at) as day, count(*) as messages from maas.raw_logs
+where user_id = $1 and is_remembered
+  and occurred_at >= (
+    select make_timestamptz($2, 1, 1, 0, 0, 0, value) from maas.engine_settings where key = 'timezone')
+  and occurred_at < (
+    select make_timestamptz($2 + 1, 1, 1, 0, 0, 0, value) from maas.engine_settings where key = 'timezone')
 group by day order by day;
 
 -- name: memory  -- $1 id: a summary, a message or a fact
@@ -345,6 +346,8 @@ order by c.last_at desc, c.id desc;
 -- $4 how many before it, $5 how many after it, $6 whether it, too; oldest first
 with place as materialized (
   select occurred_at, seq from maas.raw_logs where id = $3 and user_id = $1 and conversation = $2
+  union all
+  select 'infinity', 0 where $3::uuid is null
 ), there as not materialized (
   select * from maas.raw_logs
   where user_id = $1 and conversation = $2 and external_id is not null and origins @> '[{"kind": "import"}]'
@@ -352,11 +355,12 @@ with place as materialized (
 select m.id, m.run_id, m.message_type, m.content, m.speaker, m.occurred_at, m.metadata->>'title' as title, m.is_earlier
 from (
   (select t.*, true as is_earlier from there t
-   where $3::uuid is null or (t.occurred_at, t.seq) < (select p.occurred_at, p.seq from place p)
+   where (t.occurred_at, t.seq) < ((select p.occurred_at from place p), (select p.seq from place p))
    order by t.occurred_at desc, t.seq desc limit $4)
   union all
   (select t.*, false from there t where $6 and t.id = $3)
   union all
-  (select t.*, false from there t where (t.occurred_at, t.seq) > (select p.occurred_at, p.seq from place p)
+  (select t.*, false from there t
+   where (t.occurred_at, t.seq) > ((select p.occurred_at from place p), (select p.seq from place p))
    order by t.occurred_at, t.seq limit $5)) m
 order by m.occurred_at, m.seq;

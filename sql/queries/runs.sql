@@ -152,57 +152,19 @@ order by seq desc limit 1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation,
 -- $8 assistant, $9 from, $10 to, $11 error code, $12 attributes
--- nulls mean any, but trials are listed only as such; newest first. One branch for a user, one for what failed of a
--- user, one for all, one for an error code and one for attributes of all: each has its index, and one plan serves them
+-- nulls mean any, but trials are listed only as such; newest first. To be planned for its values: those that are null
+-- leave no condition, and each of the others may have an index
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
   left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
   created_at, completed_at, priority, run_at, attributes, replaces
-from (
-  (select * from maas.pipeline_runs
-   where user_id = $1 and $2::text is distinct from 'FAILED' and ($11::text is null or error_code = $11)
-     and ($2::text is null or status = $2)
-     and kind = coalesce($6::text, nullif(kind, 'trial'))
-     and ($12::jsonb is null or attributes @> $12)
-     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
-   order by created_at desc, id desc limit $5)
-  union all
-  (select * from maas.pipeline_runs
-   where user_id = $1 and $2::text = 'FAILED' and status = $2 and failed_at is not null
-     and ($11::text is null or error_code = $11)
-     and kind = coalesce($6::text, nullif(kind, 'trial'))
-     and ($12::jsonb is null or attributes @> $12)
-     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
-   order by created_at desc, id desc limit $5)
-  union all
-  (select * from maas.pipeline_runs
-   where $1::uuid is null and $11::text is null and $12::jsonb is null and ($2::text is null or status = $2)
-     and kind = coalesce($6::text, nullif(kind, 'trial'))
-     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
-   order by created_at desc, id desc limit $5)
-  union all
-  (select * from maas.pipeline_runs
-   where $1::uuid is null and error_code = $11 and ($2::text is null or status = $2)
-     and kind = coalesce($6::text, nullif(kind, 'trial'))
-     and ($12::jsonb is null or attributes @> $12)
-     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
-   order by created_at desc, id desc limit $5)
-  union all
-  (select * from maas.pipeline_runs
-   where $1::uuid is null and $11::text is null and attributes is not null and attributes @> $12
-     and ($2::text is null or status = $2)
-     and kind = coalesce($6::text, nullif(kind, 'trial'))
-     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
-   order by created_at desc, id desc limit $5)) r
+from maas.pipeline_runs
+where ($1::uuid is null or user_id = $1) and ($2::text is null or status = $2)
+  and ($1::uuid is null or $2::text is distinct from 'FAILED' or failed_at is not null)
+  and ($6::text is null and kind <> 'trial' or kind = $6) and ($7::uuid is null or conversation_id = $7)
+  and ($8::text is null or assistant = $8)
+  and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+  and ($11::text is null or error_code = $11) and ($12::jsonb is null or attributes @> $12)
+  and ($3::timestamptz is null or (created_at, id) < ($3, $4))
 order by created_at desc, id desc limit $5;
 
 -- name: run_costs  -- $1 runs: milliseconds until they ended, and what their model calls cost, over all tries
@@ -233,52 +195,33 @@ with asked as materialized (
   select u.run_id
   from (select distinct f.n, x.run_id from found f cross join lateral unnest(f.runs) x(run_id) where not f.is_common) u
   group by u.run_id having count(*) = (select count(*) from found where not is_common)
+), listed as not materialized (
+  select id, user_id, created_at from maas.pipeline_runs
+  where ($1::uuid is null or user_id = $1) and kind <> 'archive' and ($2::text is null or status = $2)
+    and ($6::text is null and kind <> 'trial' or kind = $6) and ($7::uuid is null or conversation_id = $7)
+    and ($8::text is null or assistant = $8)
+    and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+    and ($13::text is null or error_code = $13) and ($14::jsonb is null or attributes @> $14)
+    and ($3::timestamptz is null or (created_at, id) < ($3, $4))
 )
-select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
-  left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
-  created_at, completed_at, priority, run_at, attributes, replaces
+select r.id, r.seq, r.user_id, r.kind, r.assistant, r.conversation_id, r.source, r.status, r.archive_status,
+  left(r.user_query, 200) as query, left(r.final_answer, 300) as answer, r.error_code, r.error_message, r.limited,
+  r.memory, r.created_at, r.completed_at, r.priority, r.run_at, r.attributes, r.replaces
 from (
-  (select r.* from chosen c join maas.pipeline_runs r on r.id = c.run_id
-   where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2)
-     and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
-     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-     and ($13::text is null or r.error_code = $13) and ($14::jsonb is null or r.attributes @> $14)
-     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
-     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
-     and not exists (
-       select from found f where f.is_common and not exists (
-         select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
-   order by r.created_at desc, r.id desc limit $5)
-  union all
-  (select r.* from (
-     select r.id, r.user_id, r.created_at from maas.pipeline_runs r
-     where r.user_id = $1 and exists (select from asked) and not exists (select from found where not is_common)
-       and r.kind <> 'archive' and ($2::text is null or r.status = $2)
-       and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
-       and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-       and ($13::text is null or r.error_code = $13) and ($14::jsonb is null or r.attributes @> $14)
-       and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
-       and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
-     order by r.created_at desc, r.id desc offset 0) n cross join lateral (
-     select * from maas.pipeline_runs where id = n.id offset 0) r
+  (select n.id from chosen c join listed n on n.id = c.run_id
    where not exists (
      select from found f where f.is_common and not exists (
-       select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+       select from maas.raw_logs l where l.run_id = n.id and l.user_id = n.user_id and l.tsv @@ f.term))
    order by n.created_at desc, n.id desc limit $5)
   union all
-  (select r.* from maas.pipeline_runs r
-   where $1::uuid is null and exists (select from asked) and not exists (select from found where not is_common)
-     and r.kind <> 'archive' and ($2::text is null or r.status = $2)
-     and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
-     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-     and ($13::text is null or r.error_code = $13) and ($14::jsonb is null or r.attributes @> $14)
-     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
-     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+  (select n.id from listed n
+   where exists (select from asked) and not exists (select from found where not is_common)
      and not exists (
        select from found f where f.is_common and not exists (
-         select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
-   order by r.created_at desc, r.id desc limit $5)) r
-order by created_at desc, id desc limit $5;
+         select from maas.raw_logs l where l.run_id = n.id and l.user_id = n.user_id and l.tsv @@ f.term))
+   order by n.created_at desc, n.id desc limit $5)) m
+join maas.pipeline_runs r on r.id = m.id
+order by r.created_at desc, r.id desc limit $5;
 
 -- name: runs_to_cancel  -- $1 user, $2 status, $3 kind, $4 assistant, $5 from, $6 to, $7 attributes: those that match;
 -- nulls mean any

@@ -43,16 +43,17 @@ select (select id from page order by id desc limit 1) as last, (select count(*) 
   array(select p.id from page p where p.is_remembered and not exists (
     select from maas.embeddings e where e.log_id = p.id and e.model = $1) order by p.id) as missing;
 
--- name: new_turns  -- $1 model, $2 logged since, $3 how many: those without a vector, oldest first
+-- name: new_turns  -- $1 model, $2 logged since, $3 how many: those without a vector, oldest first; offset 0 keeps the
+-- vectors of all from being read for a join
 select l.id, l.created_at from maas.raw_logs l
 where l.created_at >= $2 and l.is_remembered and not exists (
-  select from maas.embeddings e where e.log_id = l.id and e.model = $1)
+  select from maas.embeddings e where e.log_id = l.id and e.model = $1 offset 0)
 order by l.created_at limit $3;
 
 -- name: fresh_turns  -- $1 model, $2 logged within this time, $3 how many: those without a vector, newest first
 select l.id from maas.raw_logs l
 where l.created_at > now() - $2::interval and l.is_remembered
-  and not exists (select from maas.embeddings e where e.log_id = l.id and e.model = $1)
+  and not exists (select from maas.embeddings e where e.log_id = l.id and e.model = $1 offset 0)
 order by l.created_at desc limit $3;
 
 -- name: log_horizon

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,6 +12,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from maas.named_queries import query_texts
+from tests.plans import explain, pages
 from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
 from tests.sql.engine import Engine, failed, insert
@@ -322,19 +323,16 @@ def test_reads_cost_what_they_find(connection: Connection) -> None:
     assert due(connection) == []
     user = one(connection, "select user_id from lsm_storage where superseded_at is null limit 1")
     ids = connection.execute("select id from lsm_storage where user_id = %s limit 20", (user,)).fetchall()
-    some = f"array{[str(row['id']) for row in ids]}"
+    some = [row["id"] for row in ids]
     for name, values, index in (
-        ("due_groups", ("null", "null", "50"), "idx_lsm_due"),
-        ("records", (f"'{user}'", some, "20"), "idx_lsm_user"),
-        ("records_as_of", (f"'{user}'", some, "20", "now()"), "idx_lsm_user"),
-        ("group_children", (f"'{user}'", "3", "'2025-11-20'"), "idx_lsm_user"),
+        ("due_groups", (None, None, 50), "idx_lsm_due"),
+        ("records", (user, some, 20), "idx_lsm_user"),
+        ("records_as_of", (user, some, 20, datetime.now(UTC)), "idx_lsm_user"),
+        ("group_children", (user, 3, date(2025, 11, 20)), "idx_lsm_user"),
     ):
-        text = query_texts()[name]
-        for number, value in enumerate(values, start=1):
-            text = text.replace(f"${number}", value)
-        plan = one(connection, f"explain (analyze, buffers, format json) {text}")[0]["Plan"]
+        plan = explain(connection, name, *values)
         assert index in str(plan) and "Seq Scan" not in str(plan), plan
-        assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 700, (name, plan)
+        assert pages(plan) < 700, (name, plan)
 
 
 class _Thread:

@@ -10,6 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.named_queries import query_texts
+from tests.plans import explain_text
 from tests.sql.attempts import Connection
 
 USER = UUID(int=7)
@@ -27,18 +28,17 @@ def said(connection: Connection) -> Connection:
         cursor.execute("set session_replication_role = replica")
         cursor.execute(LOGS, (USER,))
         cursor.execute("analyze maas.raw_logs")
-        cursor.execute("set plan_cache_mode = force_generic_plan")  # as the server does
     return connection
 
 
-def days(connection: Connection, user: UUID, year: int, prefix: str = "") -> list[DictRow]:
+def days(connection: Connection, user: UUID, year: int) -> list[DictRow]:
     with psycopg.RawCursor(connection, row_factory=psycopg.rows.dict_row) as cursor:
-        return cursor.execute(f"{prefix}{query_texts()['memory_days']}".encode(), (user, year)).fetchall()
+        return cursor.execute(query_texts()["memory_days"].encode(), (user, year)).fetchall()
 
 
 def test_days_are_read_by_the_index_of_their_user(said: Connection) -> None:
-    plan = "\n".join(row["QUERY PLAN"] for row in days(said, USER, 2022, "explain (analyze, costs off, timing off) "))
-    assert "Index Scan on idx_raw_logs_user_id" in plan and "Seq Scan on raw_logs" not in plan, plan
+    plan = explain_text(said, "memory_days", USER, 2022)
+    assert "Index Scan using idx_raw_logs_user_id on raw_logs" in plan and "Seq Scan on raw_logs" not in plan, plan
     assert "Rows Removed by Filter: 438" in plan, plan  # those not to be remembered, and no other year's
 
 
@@ -84,9 +84,7 @@ def test_what_files_brought_is_read_by_the_index_of_its_user(
         cursor.execute("set session_replication_role = replica")
         cursor.execute(BROUGHT, (USER,))
         cursor.execute("analyze maas.raw_logs")
-        cursor.execute("set plan_cache_mode = force_generic_plan")
-        rows = cursor.execute(f"explain (analyze, costs off) {query_texts()[query]}".encode(), arguments).fetchall()
-    plan = "\n".join(row["QUERY PLAN"] for row in rows)
+    plan = explain_text(connection, query, *arguments)
     assert "Seq Scan on raw_logs" not in plan and re.search(r"idx_raw_logs_(external_id|user_id|search)", plan), plan
     removed = sum(int(found) for found in re.findall(r"Rows Removed by Filter: (\d+)", plan))
     assert removed < 4000, plan  # no words of others

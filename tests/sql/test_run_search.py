@@ -13,6 +13,7 @@ from psycopg.rows import DictRow, dict_row
 from maas.named_queries import query_texts
 from shared.postgres import EmbeddedPostgres
 from tests.databases import copy_of
+from tests.plans import explain_text
 
 Connection = psycopg.Connection[DictRow]
 USER = UUID(int=7)
@@ -42,21 +43,22 @@ def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
         connection.execute("set session_replication_role = replica")
         for statement in (RUNS, LOGS, DIALOGUES, MESSAGES, "analyze"):
             connection.execute(statement)
-        connection.execute("set plan_cache_mode = force_generic_plan")  # as the server does
         yield connection
 
 
-def search(connection: Connection, prefix: str, user: UUID | None, text: str, most: int) -> list[DictRow]:
+def asked(user: UUID | None, text: str, most: int) -> tuple[object, ...]:
+    return (user, None, None, None, 20, None, None, None, None, None, text, most, None, None)
+
+
+def search(connection: Connection, user: UUID | None, text: str, most: int) -> list[DictRow]:
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        arguments = (user, None, None, None, 20, None, None, None, None, None, text, most, None, None)
-        return cursor.execute(f"{prefix}{query_texts()['search_runs']}".encode(), arguments).fetchall()
+        return cursor.execute(query_texts()["search_runs"].encode(), asked(user, text, most)).fetchall()
 
 
 @pytest.mark.parametrize("user", [USER, None])
 @pytest.mark.parametrize("text", ["rare77", "tulip rare77", "tulip", "tulip rose", "nowhere", "tulip nowhere", "?"])
 def test_a_search_reads_by_indexes(large: Connection, user: UUID | None, text: str) -> None:
-    explain = "explain (analyze, costs off, timing off, summary off) "
-    plan = "\n".join(next(iter(row.values())) for row in search(large, explain, user, text, 1000))
+    plan = explain_text(large, "search_runs", *asked(user, text, 1000), planned_for_values=True)
     assert "idx_raw_logs_search" in plan and not re.search(r"Seq Scan on (raw_logs|pipeline_runs)", plan), plan
     steps = re.findall(r"Index Scan using idx_raw_logs_message_type on raw_logs \S+ \(actual .*loops=(\d+)\)", plan)
     assert all(int(loops) <= 200 for loops in steps), plan
@@ -66,20 +68,16 @@ def test_a_search_reads_by_indexes(large: Connection, user: UUID | None, text: s
 @pytest.mark.parametrize("text", ["rare77", "tulip rare77", "tulip", "rose TUL", "nowhere", "tulip nowhere", "rar"])
 def test_common_words_find_the_same_runs(large: Connection, user: UUID | None, text: str) -> None:
     """Whether a word is collected or looked for run by run."""
-    results = [[row["id"] for row in search(large, "", user, text, most)] for most in (0, 3, 1000, 100_000)]
+    results = [[row["id"] for row in search(large, user, text, most)] for most in (0, 3, 1000, 100_000)]
     assert results == results[:1] * 4
     assert ("nowhere" in text) == (results[0] == [])
 
 
-def find(connection: Connection, prefix: str, text: str) -> list[DictRow]:
-    with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        arguments = (USER, None, None, 20, text, False)
-        return cursor.execute(f"{prefix}{query_texts()['list_conversations']}".encode(), arguments).fetchall()
-
-
 @pytest.mark.parametrize("text", ["rare77", "garden rare77", "nowhere"])
 def test_conversations_are_found_by_the_index_of_words(large: Connection, text: str) -> None:
-    explain = "explain (analyze, costs off, timing off, summary off) "
-    plan = "\n".join(next(iter(row.values())) for row in find(large, explain, text))
+    arguments = (USER, None, None, 20, text, False)
+    plan = explain_text(large, "list_conversations", *arguments)
     assert "idx_raw_logs_search" in plan and not re.search(r"Seq Scan on (raw_logs|chat_messages)", plan), plan
-    assert bool(find(large, "", text)) == (text != "nowhere")
+    with psycopg.RawCursor(large, row_factory=dict_row) as cursor:
+        found = cursor.execute(query_texts()["list_conversations"].encode(), arguments).fetchall()
+    assert bool(found) == (text != "nowhere")

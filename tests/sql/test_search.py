@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from bench.sentences import sentence
@@ -19,8 +19,8 @@ from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence, narrow_evidence, search
 from maas.memory.term_counts import count_due_terms
-from maas.named_queries import query_texts
 from shared.db import Database, open_database
+from tests.plans import explain
 from tests.remembering import remember
 
 Connection = psycopg.Connection[DictRow]
@@ -101,11 +101,8 @@ async def test_a_large_memory_is_not_read_whole(connection: Connection, db: Data
     assert 0 < len(evidence.candidates) < 100
     connection.execute("analyze raw_logs")
     arguments = [large, ["walrus", "call"], MAX_SEQ, MAX_TIME, None, None, None, ["walrus"], [5.0, 1.0], [], None]
-    query = b"explain (analyze, format json) " + query_texts()["rare_turns"].encode()
-    with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        plan = cursor.execute(query, arguments).fetchone()
-    assert plan is not None
-    assert plan["QUERY PLAN"][0]["Plan"]["Actual Rows"] <= 5
+    plan = explain(connection, "rare_turns", *arguments)
+    assert plan["Plan"]["Actual Rows"] <= 5
     assert "idx_raw_logs_search" in str(plan)
 
 

@@ -10,16 +10,11 @@ from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row, tuple_row
 
 from maas.named_queries import query_texts
+from tests.plans import explain_text
 from tests.sql.attempts import ANN, become, values
 
 Connection = psycopg.Connection[DictRow]
 USERS, TURNS = 50, 400
-
-
-def plan(connection: Connection, query: str, *args: object) -> str:
-    with RawCursor(connection, row_factory=tuple_row) as cursor:
-        cursor.execute(f"explain {query_texts()[query]}".encode(), args)
-        return "\n".join(line for (line,) in cursor.fetchall())
 
 
 def crowd(connection: Connection) -> None:
@@ -44,8 +39,8 @@ def test_a_search_reads_one_user(connection: Connection) -> None:
     row = connection.execute("select user_id from raw_logs limit 1").fetchone()
     assert row is not None
     for found in (
-        plan(connection, "cosines", row["user_id"], "m", [1.0, 0.0], None),
-        plan(connection, "nearest", row["user_id"], "m", [1.0, 0.0], None, 200),
+        explain_text(connection, "cosines", row["user_id"], "m", [1.0, 0.0], None),
+        explain_text(connection, "nearest", row["user_id"], "m", [1.0, 0.0], None, 200),
     ):
         assert "idx_embeddings_user" in found
         assert "Seq Scan" not in found
@@ -78,14 +73,14 @@ def test_new_turns_are_found_by_their_time(connection: Connection) -> None:
     crowd(connection)
     row = connection.execute("select maas_log_horizon() as since").fetchone()
     assert row is not None
-    found = plan(connection, "new_turns", "m", row["since"], 1000)
+    found = explain_text(connection, "new_turns", "m", row["since"], 1000)
     assert "idx_raw_logs_created_at" in found
     assert "Seq Scan" not in found
 
 
 def test_a_sweep_reads_its_page(connection: Connection) -> None:
     crowd(connection)
-    found = plan(connection, "sweep_turns", "m", uuid4(), 100)
+    found = explain_text(connection, "sweep_turns", "m", uuid4(), 100)
     assert "raw_logs_pkey" in found
     assert "embeddings_pkey" in found
     assert "Seq Scan" not in found

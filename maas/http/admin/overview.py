@@ -190,16 +190,11 @@ async def get_admin_memories(request: Request) -> Response:
     limit = read_limit(request)
     await note_read(request, "memories_list", user_id)
     at, last = read_cursor(request) or (None, None)
-    rows = await app_state(request).reads.rows(
-        queries.admin_memories,
-        user_id,
-        read_parameter(request, "tag", to_storable_text),
-        read_parameter(request, "level", to_level),
-        at,
-        last,
-        limit,
-    )
-    names = await read_names(app_state(request).reads, (row["user_id"] for row in rows))
+    tag = read_parameter(request, "tag", to_storable_text)
+    level = read_parameter(request, "level", to_level)
+    reads = app_state(request).reads
+    rows = await reads.filtered_rows(queries.admin_memories, user_id, tag, level, at, last, limit)
+    names = await read_names(reads, (row["user_id"] for row in rows))
     memories = [AdminMemory(**row, user_name=names.get(row["user_id"])) for row in rows]
     return json_response(AdminMemoryPage(results=memories, next=write_cursor(rows, limit)))
 

@@ -19,9 +19,10 @@ from maas import queries
 from maas.memory.transfer.formats import MESSAGES, RowBatch, is_export, read_batches
 from maas.memory.transfer.interchange import unwrap
 from maas.memory.transfer.ndjson import import_error
-from shared.db import Database, Transaction
+from shared.db import Database
 from shared.group_commit import BAD_DATA
 from shared.models import gen_ai
+from shared.transaction import Transaction
 
 MAX_CONCURRENT_IMPORTS = 2
 REFUSALS = (*BAD_DATA, asyncpg.ProgramLimitExceededError)

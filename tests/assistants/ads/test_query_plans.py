@@ -82,7 +82,6 @@ def fill(connection: Connection) -> None:
 
 def test_no_question_reads_the_leads_of_all_accounts(connection: Connection) -> None:
     fill(connection)
-    connection.execute("set plan_cache_mode = force_generic_plan")  # as the pool of connections does
     for name, arguments in ASKED.items():
         connection.execute(f"prepare asked as {query_texts()[name]}".encode())
         rows = connection.execute(f"explain execute asked ({arguments})".encode()).fetchall()
