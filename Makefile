@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 benches := $(addprefix bench-,engine recall state absence answers stages ablation scale memory year models events access tools passthrough ads telegram web knowledge neighbours simulation)
-.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram chaos-webhooks chaos-failover demo-ads emulate fuzz strangers bench $(benches) \
+.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram chaos-webhooks chaos-failover chaos-upgrade demo-ads emulate fuzz strangers bench $(benches) \
 	docs mutants lock clean model-server ui wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -15,7 +15,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 on_installed := tests/sql $(addprefix tests/assistants/ads/,test_schema.py test_query_plans.py) $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py test_schema_page.py test_query_types.py)
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 4 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
-named = $(foreach name,CHATS CORRECTIONS EVENTS FAILOVERS TASKS MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY SEED COUNT RUNS USERS ATTEMPTS,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
+named = $(foreach name,CHATS CORRECTIONS EVENTS FAILOVERS FORMER TASKS MODEL JUDGE ROLES QUESTIONS EXCHANGES WINDOW RECORD REPLAY SEED COUNT RUNS USERS ATTEMPTS,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
 extra = awk '/^[a-z0-9]/ { on = /^($(1))(\[|==)/ } on' requirements-dev.lock > .venv/extra.txt && \
 	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
 
@@ -48,7 +48,7 @@ check: .venv/dev model-server ## Check lint, formatting, types, the direction of
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json $(named)
 chaos-failover: .venv-patroni/made
-chaos-failover chaos-tasks chaos-telegram chaos-webhooks: chaos-%: .venv/dev model-server ## Take the leader away from three Postgres servers; kill processes while tasks are executed, people write in Telegram, or events are sent: [SEED=N RUNS=N USERS=N FAILOVERS=N] [TASKS=N] [CHATS=N] [EVENTS=N]
+chaos-failover chaos-tasks chaos-telegram chaos-upgrade chaos-webhooks: chaos-%: .venv/dev model-server ## Take the leader away from three Postgres servers; kill processes while tasks are executed, people write in Telegram, or events are sent; upgrade under load: [SEED=N RUNS=N USERS=N FAILOVERS=N] [TASKS=N] [CHATS=N] [EVENTS=N] [FORMER=COMMIT]
 	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(named)
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
 	@.venv/bin/python -m tests.demo

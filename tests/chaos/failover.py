@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -30,12 +31,11 @@ from bench.report import console, machine, print_table, write_json
 from shared.errors import MaasError
 from tests.aimock import missing
 from tests.chaos.cluster import CHANGING_S, Cluster, missing_programs
-from tests.chaos.trial import Ended, Plan, Progress, Scene, Trial, open_scene, progress_bar
+from tests.chaos.steps import StepTrial
+from tests.chaos.trial import Ended, Plan, Progress, Scene, open_scene, progress_bar
 from tests.chaos.verdict import Verdict
 from tests.chaos.witness import statements
 
-STRUCK_S = 45.0  # about as long as a failure lasts until the cluster is whole again
-LAST_SHARE = 0.1  # of the requests of one failure: the trial does not end before the last failure has
 SILENT_S = 5.0  # how long what was struck stays away, where a new leader does not end it
 
 
@@ -103,28 +103,21 @@ def draw_losses(seed: int, times: int) -> list[Loss]:
     return found[:times]
 
 
-class FailoverTrial(Trial):
+class FailoverTrial(StepTrial):
     """A cluster that is struck, one loss after another; nothing of ours is."""
 
     standstill_s = 3 * CHANGING_S  # requests wait until the cluster is whole again
+    step_s = 45.0
 
     def __init__(self, plan: Plan, scene: Scene, cluster: Cluster, on_progress: Progress) -> None:
         super().__init__(plan, scene, on_progress)
         self.failovers: list[Failover] = []
         self.figures: list[FailoverFigures] = []
         self._cluster = cluster
-        self._struck_at: float | None = None
+        self._losses = draw_losses(plan.seed, plan.restarts)
 
-    def disturbances(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        return (self._strike,)
-
-    def allowed(self) -> int:
-        """Half of the requests between two failures, the others one by one while one lasts; a few after the last."""
-        lasted_s = 0.0 if self._struck_at is None else time.monotonic() - self._struck_at
-        share = len(self.failovers) + 0.5 + 0.5 * min(1.0, lasted_s / STRUCK_S)
-        if len(self.failovers) < self.plan.restarts:
-            share = min(share, self.plan.restarts - LAST_SHARE)
-        return int(share / self.plan.restarts * self.plan.runs) + 1
+    def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
+        return [partial(self._strike, loss) for loss in self._losses]
 
     async def ask(self) -> Verdict:
         rows = [(str(one.loss), one.struck_at, one.led_at, one.node) for one in self.failovers]
@@ -132,17 +125,12 @@ class FailoverTrial(Trial):
         self.figures = [FailoverFigures(**row) for row in await self.witness.rows("failover_figures")]
         return await Verdict.ask(self.witness, "checks", "failover_checks", is_chaos=False)
 
-    async def _strike(self) -> None:
-        losses = draw_losses(self.plan.seed, self.plan.restarts)
-        for number, loss in enumerate(losses):
-            await self.wait_finished((number + 0.5) / len(losses))
-            self._struck_at = time.monotonic()
-            lost = asyncio.ensure_future(asyncio.to_thread(self._lose, loss))
-            try:
-                await asyncio.shield(lost)
-            finally:  # also where the trial ends: nobody may be asked before the cluster is whole
-                self.failovers.append(await lost)
-                self._struck_at = None
+    async def _strike(self, loss: Loss) -> None:
+        lost = asyncio.ensure_future(asyncio.to_thread(self._lose, loss))
+        try:
+            await asyncio.shield(lost)
+        finally:  # also where the trial ends: nobody may be asked before the cluster is whole
+            self.failovers.append(await lost)
 
     def _lose(self, loss: Loss) -> Failover:
         """Strike, wait for the next leader, and mend; returns when the cluster is whole again. Raises NotWithin."""

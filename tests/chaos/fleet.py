@@ -11,6 +11,7 @@ import subprocess
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import LiteralString
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from tests.chaos.schedule import Blow, Strike
 from tests.chaos.witness import Witness
 from tests.polling import NotWithin, apoll
 from tests.programs import Process
-from tests.stack import Stack, free_port
+from tests.stack import ROOT, Stack, free_port
 
 STOPPED = 5.0
 STARTING = 20.0
@@ -60,6 +61,8 @@ class Member:
     settings: dict[str, str]
     process: Process = field(init=False)
     is_stopped: bool = False
+    is_replaced: bool = False
+    checkout: Path = ROOT
 
     @property
     def is_server(self) -> bool:
@@ -73,7 +76,7 @@ class Member:
 class Fleet:
     """Starts the processes, strikes them, keeps them running. `problems` are what no fault excuses."""
 
-    def __init__(self, stack: Stack, witness: Witness, settings: dict[str, str]) -> None:
+    def __init__(self, stack: Stack, witness: Witness, settings: dict[str, str], checkout: Path = ROOT) -> None:
         self._stack = stack
         self._witness = witness
         self.ports = (free_port(), free_port())
@@ -89,6 +92,8 @@ class Fleet:
                 for n, port in enumerate(self.ports, 1)
             ),
         ]
+        for member in self.members:
+            member.checkout = checkout
 
     async def start(self) -> None:
         """Start every process and wait until all are ready. Raises NotWithin."""
@@ -120,6 +125,16 @@ class Fleet:
                 limit = 1 if strike.blow is Blow.SEVER else None
                 return asyncio.create_task(self._disconnect(member, limit))
 
+    async def replace(self, member: Member, checkout: Path) -> None:
+        """End a process politely and start that of another checkout in its place. Raises NotWithin."""
+        member.is_replaced, member.checkout = True, checkout
+        try:
+            await self._end(member)
+            self._launch(member)
+        finally:
+            member.is_replaced = False
+        await self.wait_ready()
+
     def note(self, kind: str, target: str, pid: int | None = None) -> None:
         self.faults.append(Fault(datetime.now(UTC), kind, target, pid))
 
@@ -127,7 +142,7 @@ class Fleet:
         """Start anew, as an operator's supervisor does, what has ended by itself."""
         while True:
             for member in self.members:
-                if (status := member.process.poll()) is not None:
+                if not member.is_replaced and (status := member.process.poll()) is not None:
                     self.note("ended", member.name, member.process.pid)
                     words = self._stack.last_words(member.process)
                     self.problems.append((member.name, f"ended by itself with {status}: {words[-2000:]}"))
@@ -147,22 +162,24 @@ class Fleet:
 
     async def finish(self) -> None:
         """End every process politely; one that does not end, or not in peace, is a problem."""
-        for member in self.members:
-            member.process.send_signal(signal.SIGTERM)
-        for member in self.members:
-            try:
-                status = await asyncio.to_thread(member.process.wait, ENDING)
-                if status not in (0, -signal.SIGTERM):  # uvicorn hands the signal on when it is done
-                    self.problems.append((member.name, f"SIGTERM ended it with {status}"))
-            except subprocess.TimeoutExpired:
-                self.problems.append((member.name, f"did not end within {ENDING:.0f} s of SIGTERM"))
+        await asyncio.gather(*map(self._end, self.members))
         with suppress(NotWithin):
             await apoll(self._are_gone, ENDING)
         for row in await self._witness.rows("connections_left"):
             self.problems.append((row["role"], f"left a process behind, {row['application']}"))
 
     def _launch(self, member: Member) -> None:
-        member.process = self._stack.launch(member.program, *member.arguments, **member.settings)
+        program = member.checkout / member.program
+        member.process = self._stack.launch(str(program), *member.arguments, **member.settings)
+
+    async def _end(self, member: Member) -> None:
+        member.process.send_signal(signal.SIGTERM)
+        try:
+            status = await asyncio.to_thread(member.process.wait, ENDING)
+            if status not in (0, -signal.SIGTERM):  # uvicorn hands the signal on when it is done
+                self.problems.append((member.name, f"SIGTERM ended it with {status}"))
+        except subprocess.TimeoutExpired:
+            self.problems.append((member.name, f"did not end within {ENDING:.0f} s of SIGTERM"))
 
     async def _go_on(self, member: Member) -> None:
         try:

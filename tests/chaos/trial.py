@@ -29,7 +29,7 @@ from tests.chaos.schedule import ModelFault, batches, model_faults, restarts, st
 from tests.chaos.verdict import Verdict
 from tests.chaos.witness import Witness
 from tests.polling import apoll
-from tests.stack import Stack
+from tests.stack import ROOT, Stack
 
 LOOK = 0.25
 STANDSTILL = 60.0
@@ -94,9 +94,9 @@ class Scene:
 
 
 @contextmanager
-def open_scene(dsn: str, logs: Path) -> Iterator[Scene]:
+def open_scene(dsn: str, logs: Path, prepare: Callable[[str], object] = prepare_database) -> Iterator[Scene]:
     """Prepare the database and start the model; no process of ours runs yet."""
-    prepare_database(dsn)
+    prepare(dsn)
     application = create_role(dsn, "chaos_application")
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute((Path(__file__).parent / "tables.sql").read_bytes())
@@ -110,6 +110,7 @@ class Trial:
     """The parts while they run; a kind of trial says what happens beside the load."""
 
     standstill_s = STANDSTILL  # after so long without a change it is over
+    checkout = ROOT  # whose programs are started
 
     def __init__(
         self, plan: Plan, scene: Scene, on_progress: Progress, draw: Callable[[], ModelFault | None] = lambda: None
@@ -163,7 +164,7 @@ class Trial:
         plan = self.plan
         async with self.proxy:
             settings = self._model.settings() | {"OPENAI_BASE_URL": f"{self.proxy.url}/v1", "MAAS_MODELS": LIMITS}
-            self.fleet = Fleet(self._stack, self.witness, settings)
+            self.fleet = Fleet(self._stack, self.witness, settings, self.checkout)
             self._load = Load(
                 batches(plan.seed, plan.runs, plan.users), self.fleet.ports, self._application, self._may_send
             )

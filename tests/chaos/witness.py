@@ -32,14 +32,14 @@ class Witness:
     """A connection a question, so that no loss of one matters."""
 
     def __init__(self, dsn: str) -> None:
-        self._dsn = dsn
+        self.dsn = dsn
 
     async def rows(self, name: str, *args: object) -> list[asyncpg.Record]:
         """What the named statement gives. Raises MaasError('postgres_gone') when there is no answer for a minute."""
         end = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                connection = await connect_to_first(self._dsn, timeout=5)
+                connection = await connect_to_first(self.dsn, timeout=5)
                 try:
                     return list(await connection.fetch(statements()[name], *args))
                 finally:
@@ -56,7 +56,7 @@ class Witness:
 
     async def tell(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         """Fill a table of the run; at its end, when nothing is broken any more."""
-        connection = await asyncpg.connect(self._dsn, timeout=5)
+        connection = await asyncpg.connect(self.dsn, timeout=5)
         try:
             await connection.copy_records_to_table(table, records=rows)
         finally:
