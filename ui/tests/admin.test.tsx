@@ -168,6 +168,33 @@ test("a request of somebody else says whose words it holds, and is tried again w
   await waitFor(() => expect(paths()).toContain("/v1/runs/r1/retry"));
 });
 
+test("a request that is tried again is followed to its new end", async () => {
+  const first = { ...RUN, timings: {}, sources: [], used: [], degraded: [], attachment_ids: [], retries: 0 };
+  let run: object = { ...first, final_answer: null };
+  let finish: (reply: { chunks: string[] }) => void = () => undefined;
+  const again = new Promise<{ chunks: string[] }>((resolve) => {
+    finish = resolve;
+  });
+  serve((one) => {
+    if (one.path === "/v1/runs/r1/retry")
+      run = { ...first, final_answer: null, status: "ANALYZING", error_code: null, error_message: null, retries: 1 };
+    if (one.path === "/v1/runs/r1") return { body: run };
+    if (!one.path.endsWith("/events")) return { body: body(one) };
+    const failed = 'id: 1\nevent: error\ndata: {"code": "timeout", "message": "too slow"}\n\n';
+    return "retries" in run && run.retries ? again : { chunks: [failed] };
+  });
+  openDesk("/admin/runs/r1");
+  expect((await screen.findByRole("alert")).textContent).toContain("did not come in time");
+  fireEvent.click(screen.getByRole("button", { name: "Retry" }));
+  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Retry" }));
+  expect(await screen.findByRole("button", { name: "Cancel" })).toBeTruthy();
+  await waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
+  run = { ...first, status: "COMPLETED", error_code: null, error_message: null, final_answer: "In Oslo.", retries: 1 };
+  finish({ chunks: ['id: 2\nevent: done\ndata: {"final_answer": "In Oslo."}\n\n'] });
+  expect(await screen.findByText("In Oslo.")).toBeTruthy();
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Cancel" })).toBeNull());
+});
+
 test("the page of a user has spending and budget, and erases with a receipt once the name is typed", async () => {
   openDesk(`/admin/users/${ANN}`);
   expect((await screen.findByText("Daily budget: 1,000 tokens")).className).toContain("text-bad");

@@ -224,3 +224,19 @@ test("a failed request can be looked into, and says why to an administrator", as
     expect(onShow).toHaveBeenLastCalledWith("r", panel);
   }
 });
+
+test("a failed request that is tried again is followed anew", async () => {
+  let isRetried = false;
+  serve(({ path }) => {
+    if (path.endsWith("/retry")) isRetried = true;
+    if (path === "/v1/assistants") return ASSISTANTS;
+    if (!path.endsWith("/events")) return { body: path.endsWith("/trace") ? DATA : RUN };
+    const failed = 'id: 1\nevent: error\ndata: {"code": "timeout", "message": "late"}\n\n';
+    const written = 'id: 2\nevent: text\ndata: {"delta": "In Oslo", "attempt": "2"}\n\n';
+    return isRetried ? { chunks: [written], isOpen: true } : { chunks: [failed] };
+  });
+  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, { wrapper });
+  fireEvent.click(await screen.findByRole("button", { name: "Retry" }));
+  expect(await screen.findByText("In Oslo")).toBeTruthy();
+  expect(screen.queryByRole("alert")).toBeNull();
+});

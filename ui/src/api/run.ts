@@ -112,8 +112,8 @@ export function takeEvent(run: LiveRun, event: ServerEvent): LiveRun {
   }
 }
 
-/** Follow a run until it ends; `null` follows nothing. */
-export function useRun(runId: string | null): LiveRun {
+/** Follow a run until it ends, and from its beginning when `retries` has become another number; `null` follows nothing. */
+export function useRun(runId: string | null, retries = 0): LiveRun {
   const [run, take] = useReducer(
     (state: LiveRun, event: ServerEvent | null) => (event ? takeEvent(state, event) : NEW_RUN),
     NEW_RUN,
@@ -136,7 +136,7 @@ export function useRun(runId: string | null): LiveRun {
       take({ id: "", type: "error", data: { code: error instanceof ApiError ? error.code : "lost", message } });
     });
     return () => controller.abort();
-  }, [runId]);
+  }, [runId, retries]);
   return run;
 }
 

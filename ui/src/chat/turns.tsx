@@ -1,7 +1,7 @@
 // What stands in a conversation: messages that are stored, and runs that are still being answered.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useEffectEvent } from "react";
+import { useCallback, useEffect, useEffectEvent, useState } from "react";
 import { get, post } from "../api/http";
 import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
@@ -91,13 +91,17 @@ export function LiveTurn({
   onShow: ShowPanel;
 }) {
   const { userId } = useUser();
-  const live = useRun(runId);
+  const [retries, setRetries] = useState(0);
+  const live = useRun(runId, retries);
   const titleOf = useTitleOf();
   const queries = useQueryClient();
   const run = useRunState(live.isOver && (isTask || live.error) ? runId : null); // an answer comes with the messages
   const retry = useMutation({
     mutationFn: () => post(`/v1/runs/${runId}/retry`),
-    onSuccess: () => refresh(queries, ["runs", "run", "messages", "trace"]),
+    onSuccess: () => {
+      setRetries(retries + 1);
+      return refresh(queries, ["runs", "run", "messages", "trace"]);
+    },
   });
   useEffect(() => {
     if (live.actionIds.length) void refresh(queries, ["actions"]);

@@ -1,8 +1,11 @@
 // One request by itself: question, answer, evidence and trace.
 
-import { type ReactNode, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
 import { useParams } from "wouter";
 
+import { keys } from "../api/keys";
+import { refresh } from "../api/refresh";
 import { useLayers, useRun } from "../api/run";
 import type { Run } from "../api/types";
 import { Evidence } from "../chat/evidence";
@@ -35,9 +38,14 @@ export function RunPage() {
 export function RunView({ id, who, actions }: { id: string; who?: string; actions?: (run: Run) => ReactNode }) {
   const { userId, isAdmin } = useUser();
   const [mark, setMark] = useState<number | null>(null);
-  const live = useRun(id);
   const { data: run, error } = useRunState(id, true);
+  const live = useRun(run ? id : null, run?.retries);
+  const queries = useQueryClient();
   const layers = useLayers(isAdmin ? id : null);
+  const isStale = live.isOver && run !== undefined && run.status !== "COMPLETED" && run.status !== "FAILED";
+  useEffect(() => {
+    if (isStale) void refresh(queries, [keys.run(id), ["trace", id]]);
+  }, [isStale, id, queries]);
   if (error) return <ErrorNotice error={error} />;
   if (!run) return <Skeleton />;
   return (
