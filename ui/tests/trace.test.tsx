@@ -203,7 +203,9 @@ test("calls open: the prompt as it was, the reply; and the whole is saved as JSO
 
 test("a request says in the language of the page why it failed, and what the server said", async () => {
   await chooseLanguage("ru");
-  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, { wrapper });
+  render(<LiveTurn runId="r" status="FAILED" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, {
+    wrapper,
+  });
   expect((await screen.findByRole("alert")).textContent).toContain("Поставщик модели отклонил запрос.");
   expect(screen.getByText("an operator sees why").lang).toBe("en");
   expect(failureText("timeout", "final_responder: late")).toBe("Ответ не пришёл вовремя.");
@@ -213,7 +215,9 @@ test("a request says in the language of the page why it failed, and what the ser
 
 test("a failed request can be looked into, and says why to an administrator", async () => {
   const onShow = vi.fn();
-  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={onShow} isTask={false} />, { wrapper });
+  render(<LiveTurn runId="r" status="FAILED" assistant="mentor" actions={[]} onShow={onShow} isTask={false} />, {
+    wrapper,
+  });
   expect(await screen.findByText(/quota 0 left/)).toBeTruthy();
   for (const [name, panel] of [
     ["Evidence", "evidence"],
@@ -225,7 +229,7 @@ test("a failed request can be looked into, and says why to an administrator", as
   }
 });
 
-test("a failed request that is tried again is followed anew", async () => {
+test.each(["here", "elsewhere"])("a failed request that is tried again %s is followed anew", async (where) => {
   let isRetried = false;
   serve(({ path }) => {
     if (path.endsWith("/retry")) isRetried = true;
@@ -235,8 +239,18 @@ test("a failed request that is tried again is followed anew", async () => {
     const written = 'id: 2\nevent: text\ndata: {"delta": "In Oslo", "attempt": "2"}\n\n';
     return isRetried ? { chunks: [written], isOpen: true } : { chunks: [failed] };
   });
-  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, { wrapper });
-  fireEvent.click(await screen.findByRole("button", { name: "Retry" }));
+  const shown = render(
+    <LiveTurn runId="r" status="FAILED" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />,
+    { wrapper },
+  );
+  const retry = await screen.findByRole("button", { name: "Retry" });
+  if (where === "here") fireEvent.click(retry);
+  else {
+    isRetried = true;
+    shown.rerender(
+      <LiveTurn runId="r" status="ANALYZING" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />,
+    );
+  }
   expect(await screen.findByText("In Oslo")).toBeTruthy();
   expect(screen.queryByRole("alert")).toBeNull();
 });

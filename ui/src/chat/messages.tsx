@@ -245,6 +245,7 @@ const Row = memo(function Row({
     return (
       <LiveTurn
         runId={item.run.request_id}
+        status={item.run.status}
         isTask={item.run.kind === "task"}
         assistant={item.run.assistant}
         actions={actionsOf.get(item.run.request_id) ?? []}

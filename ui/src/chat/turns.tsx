@@ -7,7 +7,7 @@ import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { type ToolCall, useRun } from "../api/run";
 import { useTrace } from "../api/trace";
-import type { Action, Button, Message, Run, TaskStep } from "../api/types";
+import type { Action, Button, Message, Run, Status, TaskStep } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
 import { CopyButton } from "../parts/copy_button";
 import { Image } from "../parts/image";
@@ -79,12 +79,14 @@ export function AssistantMessage({
 /** A run without a stored answer: it is being answered, or it has failed. */
 export function LiveTurn({
   runId,
+  status,
   isTask,
   assistant,
   actions,
   onShow,
 }: {
   runId: string;
+  status: Status; // as the list of runs has it
   isTask: boolean;
   assistant: string;
   actions: Action[];
@@ -93,6 +95,11 @@ export function LiveTurn({
   const { userId } = useUser();
   const [retries, setRetries] = useState(0);
   const live = useRun(runId, retries);
+  const isUnfinished = status !== "COMPLETED" && status !== "FAILED";
+  const followAgain = useEffectEvent(() => live.error && setRetries(retries + 1));
+  useEffect(() => {
+    if (isUnfinished) followAgain(); // whoever has tried it again
+  }, [isUnfinished]);
   const titleOf = useTitleOf();
   const queries = useQueryClient();
   const run = useRunState(live.isOver && (isTask || live.error) ? runId : null); // an answer comes with the messages
