@@ -13,8 +13,12 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
+from maas.engine.states import QueueState
 from maas.named_queries import query_texts
+from maas.runs.lists import RunFilter, list_runs
+from shared.db import open_database
 from shared.postgres import EmbeddedPostgres
+from shared.query import Untyped, Value
 from tests.databases import copy_of
 from tests.plans import explain, pages, scans_of
 
@@ -62,6 +66,7 @@ KEYS = """
   select lpad(to_hex(n), 12, '0'), 'notes', sha256('x'), '{ask}', md5((n % 10000)::text)::uuid,
     now() - make_interval(secs => n) from generate_series(1, 20000) n"""
 LARGE = ("pipeline_runs", "llm_calls", "lsm_storage", "audit", "api_keys", "chat_pending_actions")
+FLUSH: Untyped = Value("flush", "select pg_stat_force_next_flush() is null")
 HEAVY, USUAL = (UUID(hashlib.md5(name.encode()).hexdigest()) for name in ("7", "9"))
 
 
@@ -164,6 +169,19 @@ def test_a_first_page_reads_little_whatever_there_is(large: Connection, page: st
     assert plan["Plan"]["Actual Rows"] == found
     assert pages(plan) < 3_000, json.dumps(plan)
     assert all("Seq Scan" not in scans_of(plan["Plan"], table) for table in LARGE), json.dumps(plan)
+
+
+@pytest.mark.parametrize("only", [RunFilter(), RunFilter(user_id=HEAVY), RunFilter(queue=QueueState.SCHEDULED)])
+async def test_the_server_reads_lists_by_plans_for_their_filters(large: Connection, only: RunFilter) -> None:
+    read = b"select heap_blks_hit + heap_blks_read as n from pg_statio_user_tables where relname = 'pipeline_runs'"
+    (before,) = large.execute(read).fetchall()
+    info = large.info
+    dsn = f"postgresql://{info.user}:{info.password}@{info.host}:{info.port}/{info.dbname}"
+    async with open_database(dsn, 1, "test") as db:
+        assert len(await list_runs(db, only)) == 50
+        await db.value(FLUSH)
+    (after,) = large.execute(read).fetchall()
+    assert 0 < after["n"] - before["n"] < 700
 
 
 @pytest.mark.parametrize("by", ["day", "user", "assistant", "model", "stage", None])
