@@ -16,6 +16,8 @@ export default defineConfig({
     rolldownOptions: {
       // What is not used of the editor is left out: its modules do nothing but define.
       treeshake: { moduleSideEffects: [{ test: /@(codemirror|lezer)/, sideEffects: false }] },
+      // What is needed at first is one file: the pages that come later share parts of it, and would split it by what they share.
+      output: { codeSplitting: { groups: [{ name: "first", tags: ["$initial"] }] } },
     },
   },
   server: {

@@ -12,6 +12,7 @@ from maas.http.web_interface import FOLDER
 from tests.stack import Stack
 
 FIRST_LOAD_BYTES = 200_000
+FIRST_LOAD_FILES = 6  # the page, its scripts, styles and texts
 EDITOR_BYTES = 72_000
 SCRIPTS = re.compile(r'(?:src|href)="/ui/(assets/[^"]+)"')
 
@@ -78,6 +79,7 @@ def test_the_first_load_is_small(stack: Stack, language: str) -> None:
         assert content == (FOLDER / (name or "index.html")).read_bytes()
         sizes[name] = len(raw)
     assert sum(sizes.values()) < FIRST_LOAD_BYTES, sizes
+    assert len(sizes) <= FIRST_LOAD_FILES, sizes
     for part in ("highlight", "editor"):
         later = {path.name for path in FOLDER.glob(f"assets/{part}-*.js")}
         assert later and not later & {Path(name).name for name in names()}, f"{part} is a chunk of its own"
