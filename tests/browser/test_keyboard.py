@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from maas.users import LOCAL_USER
 from tests.browser.conftest import Visitor
 from tests.browser.test_chat import wait_for_answers
 from tests.browser.test_pages import insert_runs
@@ -29,6 +30,11 @@ IS_SEEN = """one => [one, one.closest("label")].some((shown) => {
   const style = getComputedStyle(shown), box = shown.getBoundingClientRect();
   return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 && box.width > 0 && box.height > 0;
 })"""
+IS_ON_TOP = """one => {
+  const {left, right, top, bottom} = one.getBoundingClientRect();
+  return one.contains(document.elementFromPoint((left + right) / 2, top + 1))
+    && one.contains(document.elementFromPoint((left + right) / 2, bottom - 1));
+}"""
 CONTROLS = "main :is(a[href], button, input, select, textarea, summary):visible"
 
 
@@ -114,3 +120,20 @@ def test_each_control_is_reached_in_its_order(stack: Stack, visit: Visitor, word
                 reached.append(int(at))
                 assert is_seen, (place, at)
         assert reached == list(range(count)), place
+
+
+def test_a_menu_at_the_end_of_a_list_is_shown_whole(stack: Stack, visit: Visitor) -> None:
+    """It was cut off where the list of conversations ends, with what deletes one beyond the edge."""
+    for _ in range(20):
+        stack.client.post("/v1/conversations", json={"user_id": str(LOCAL_USER)}).raise_for_status()
+    page = visit(viewport={"width": 1280, "height": 600})
+    menus = page.get_by_role("button", name="More for the conversation")
+    expect(menus.nth(19)).to_be_attached()
+    in_view = [menu for menu in menus.all() if menu.evaluate(IS_ON_TOP)]
+    assert 1 < len(in_view) < 20
+    for menu in in_view:
+        menu.click()
+        expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
+        assert all(item.evaluate(IS_ON_TOP) for item in page.get_by_role("menuitem").all())
+        page.keyboard.press("Escape")
+        expect(menu).to_be_focused()

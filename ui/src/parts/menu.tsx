@@ -18,7 +18,9 @@ export function Menu({ label, commands }: { label: string; commands: Command[] }
   const list = useRef<HTMLDivElement>(null);
   const typed = useRef({ word: "", at: 0 });
   useEffect(() => {
-    if (isOpen) list.current?.querySelector("button")?.focus();
+    if (!isOpen) return;
+    list.current?.querySelector("button")?.focus();
+    list.current?.scrollIntoView?.({ block: "nearest" }); // all of it, at the end of a list, too
   }, [isOpen]);
   const close = () => {
     setOpen(false);
