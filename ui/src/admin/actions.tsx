@@ -7,7 +7,8 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { say } from "../texts";
 import { isPart, useFilters, wholeId } from "./filters";
-import { Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { UserFilter } from "./user_filter";
 import { UserLink } from "./users";
 
@@ -32,33 +33,34 @@ export function WaitingActionsPage() {
       {list.isSuccess && !actions.length && <Empty>{say("admin.noActions")}</Empty>}
       {actions.length > 0 && (
         <Table
+          label="admin.actions"
+          rows={actions}
+          idOf={(one) => one.id}
           columns={[
-            say("admin.action"),
-            say("admin.user"),
-            say("admin.assistant"),
-            say("admin.waitsSince"),
-            say("admin.waitsUntil"),
+            {
+              head: "admin.action",
+              className: "min-w-40 max-w-80",
+              cell: (one) => (
+                <>
+                  <Link href={`/admin/runs/${one.run_id}`}>{actionTitle(one)}</Link>
+                  {one.effect === "dangerous" && <span className="block text-bad">{say("action.dangerous")}</span>}
+                </>
+              ),
+            },
+            { head: "admin.user", cell: (one) => <UserLink id={one.user_id} name={one.user_name} /> },
+            { head: "admin.assistant", cell: (one) => (one.assistant ? titleOf(one.assistant) : "–") },
+            {
+              head: "admin.waitsSince",
+
+              cell: (one) => <Time at={one.created_at} />,
+            },
+            {
+              head: "admin.waitsUntil",
+
+              cell: (one) => <Time at={one.expires_at} isExact />,
+            },
           ]}
-        >
-          {actions.map((one) => (
-            <tr key={one.id}>
-              <td className="min-w-40 max-w-80">
-                <Link href={`/admin/runs/${one.run_id}`}>{actionTitle(one)}</Link>
-                {one.effect === "dangerous" && <span className="block text-bad">{say("action.dangerous")}</span>}
-              </td>
-              <td>
-                <UserLink id={one.user_id} name={one.user_name} />
-              </td>
-              <td>{one.assistant ? titleOf(one.assistant) : "–"}</td>
-              <td className="whitespace-nowrap">
-                <Time at={one.created_at} />
-              </td>
-              <td className="whitespace-nowrap">
-                <Time at={one.expires_at} isExact />
-              </td>
-            </tr>
-          ))}
-        </Table>
+        />
       )}
       <div ref={list.mark} className="h-8" />
     </Sheet>

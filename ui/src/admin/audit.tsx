@@ -4,7 +4,8 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
 import { Filter, isPart, useFilters, wholeId } from "./filters";
-import { Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { UserFilter } from "./user_filter";
 import { UserLink } from "./users";
 
@@ -32,26 +33,31 @@ export function AuditPage() {
       {list.isSuccess && !entries.length && <Empty>{say("app.empty")}</Empty>}
       {entries.length > 0 && (
         <Table
+          label="admin.audit"
+          rows={entries}
+          idOf={(entry) => String(entry.id)}
           columns={[
-            say("admin.when"),
-            say("admin.actor"),
-            say("admin.action"),
-            say("admin.user"),
-            say("admin.details"),
+            {
+              head: "admin.when",
+
+              cell: (entry) => <Time at={entry.at} />,
+            },
+            {
+              head: "admin.actor",
+              cell: (entry) => <span title={entry.actor}>{visible(entry.actor_name ?? entry.actor)}</span>,
+            },
+            { head: "admin.action", cell: (entry) => entry.action },
+            {
+              head: "admin.user",
+              cell: (entry) => (entry.user_id ? <UserLink id={entry.user_id} name={entry.user_name} /> : "–"),
+            },
+            {
+              head: "admin.details",
+              className: "font-mono",
+              cell: (entry) => visible(JSON.stringify(entry.details)).slice(0, 500),
+            },
           ]}
-        >
-          {entries.map((entry) => (
-            <tr key={entry.id}>
-              <td className="whitespace-nowrap">
-                <Time at={entry.at} />
-              </td>
-              <td title={entry.actor}>{visible(entry.actor_name ?? entry.actor)}</td>
-              <td>{entry.action}</td>
-              <td>{entry.user_id ? <UserLink id={entry.user_id} name={entry.user_name} /> : "–"}</td>
-              <td className="font-mono">{visible(JSON.stringify(entry.details)).slice(0, 500)}</td>
-            </tr>
-          ))}
-        </Table>
+        />
       )}
       <div ref={list.mark} className="h-8" />
     </Sheet>

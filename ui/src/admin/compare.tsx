@@ -14,7 +14,8 @@ import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { Difference } from "./difference";
 import { useFilters, wholeId } from "./filters";
 import { type Pair, promptOf, type StagePair, stagePairs } from "./run_difference";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 
 const MILLION = 1_000_000;
 
@@ -124,23 +125,23 @@ const TOTALS = [
 ] as const;
 
 function Figures({ before, after }: { before: Trace; after: Trace }) {
-  const columns = [say("admin.before"), say("again.now"), say("compare.change")];
+  const figures = TOTALS.map(([name, of, format]) => {
+    const [one, other] = [of(before), of(after)];
+    const [then, now] = [one, other].map((value) => (value === null ? "–" : format(value)));
+    return { name, then, now, change: changeOf(one, other, format) };
+  });
   return (
-    <Table columns={["", ...columns.map(ofNumbers)]}>
-      {TOTALS.map(([name, of, format]) => {
-        const [one, other] = [of(before), of(after)];
-        return (
-          <tr key={name}>
-            <th scope="row" className="text-left">
-              {say(name)}
-            </th>
-            <td className="text-right">{one === null ? "–" : format(one)}</td>
-            <td className="text-right">{other === null ? "–" : format(other)}</td>
-            <td className="text-right">{changeOf(one, other, format)}</td>
-          </tr>
-        );
-      })}
-    </Table>
+    <Table
+      label="compare.title"
+      rows={figures}
+      idOf={({ name }) => name}
+      columns={[
+        { head: "compare.figure", isHeading: true, cell: ({ name }) => say(name) },
+        { head: "admin.before", isNumber: true, cell: ({ then }) => then },
+        { head: "again.now", isNumber: true, cell: ({ now }) => now },
+        { head: "compare.change", isNumber: true, cell: ({ change }) => change },
+      ]}
+    />
   );
 }
 

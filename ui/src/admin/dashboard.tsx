@@ -11,7 +11,8 @@ import { formatDistance, formatDollars, formatNumber, say, sayOr } from "../text
 import { useFilters } from "./filters";
 import { Pauses } from "./pauses";
 import { firstDay, Ranges, rangeOf } from "./ranges";
-import { Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { UserLink } from "./users";
 
 const REFRESH_MS = 10_000;
@@ -100,26 +101,27 @@ export function Dashboard() {
             <h2 className="mb-2 text-lead font-semibold">{say("admin.engines")}</h2>
             {data.engines.length ? (
               <Table
+                label="admin.engines"
+                rows={data.engines}
+                idOf={(engine) => engine.name}
                 columns={[
-                  say("admin.engine"),
-                  say("admin.isAlive"),
-                  say("admin.heartbeat"),
-                  say("queue.in_flight"),
-                  say("trace.stages"),
+                  { head: "admin.engine", cell: (engine) => visible(engine.name) },
+                  {
+                    head: "admin.isAlive",
+                    className: (engine) => (engine.is_alive ? "" : "text-bad"),
+                    cell: (engine) => say(engine.is_alive ? "app.yes" : "app.no"),
+                  },
+                  { head: "admin.heartbeat", cell: (engine) => formatDistance(engine.heartbeat_at) },
+                  {
+                    head: "queue.in_flight",
+                    cell: (engine) => `${formatNumber(engine.in_flight)} / ${formatNumber(engine.concurrency)}`,
+                  },
+                  {
+                    head: "trace.stages",
+                    cell: (engine) => engine.stages.map((stage) => sayOr(`stage.${stage}`, stage)).join(", "),
+                  },
                 ]}
-              >
-                {data.engines.map((engine) => (
-                  <tr key={engine.name}>
-                    <td>{visible(engine.name)}</td>
-                    <td className={engine.is_alive ? "" : "text-bad"}>{say(engine.is_alive ? "app.yes" : "app.no")}</td>
-                    <td>{formatDistance(engine.heartbeat_at)}</td>
-                    <td>
-                      {formatNumber(engine.in_flight)} / {formatNumber(engine.concurrency)}
-                    </td>
-                    <td>{engine.stages.map((stage) => sayOr(`stage.${stage}`, stage)).join(", ")}</td>
-                  </tr>
-                ))}
-              </Table>
+              />
             ) : (
               <p className="text-bad">{say("admin.noEngines")}</p>
             )}

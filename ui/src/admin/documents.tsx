@@ -12,7 +12,8 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 
 type SharedDocument = Item<"/v1/admin/knowledge">;
 
@@ -70,35 +71,36 @@ export function DocumentsTable({
 }) {
   return (
     <Table
+      label="admin.documents"
+      rows={documents}
+      idOf={(one) => one.id}
       columns={[
-        say("admin.created"),
-        say("profile.name"),
-        say("admin.status"),
-        ofNumbers(say("admin.passages")),
-        ...(onRemove ? [""] : []),
+        {
+          head: "admin.created",
+
+          cell: (one) => <Time at={one.created_at} isExact />,
+        },
+        { head: "profile.name", cell: (one) => visible(one.name) },
+        {
+          head: "admin.status",
+          className: (one) => (one.error ? "text-bad" : ""),
+          cell: (one) => visible(one.error ?? one.status),
+        },
+        { head: "admin.passages", isNumber: true, cell: (one) => formatNumber(one.chunks) },
+        {
+          head: "app.acts",
+          isLeftOut: !onRemove,
+          cell: (one) => (
+            <ConfirmButton
+              label={say("evidence.forget")}
+              title={say("admin.documentAsk", { name: visible(one.name) })}
+              what={say("admin.documentWhat")}
+              className="button small danger"
+              onConfirm={async () => onRemove?.(one)}
+            />
+          ),
+        },
       ]}
-    >
-      {documents.map((one) => (
-        <tr key={one.id}>
-          <td className="whitespace-nowrap">
-            <Time at={one.created_at} isExact />
-          </td>
-          <td>{visible(one.name)}</td>
-          <td className={one.error ? "text-bad" : ""}>{visible(one.error ?? one.status)}</td>
-          <td className="text-right">{formatNumber(one.chunks)}</td>
-          {onRemove && (
-            <td>
-              <ConfirmButton
-                label={say("evidence.forget")}
-                title={say("admin.documentAsk", { name: visible(one.name) })}
-                what={say("admin.documentWhat")}
-                className="button small danger"
-                onConfirm={() => onRemove(one)}
-              />
-            </td>
-          )}
-        </tr>
-      ))}
-    </Table>
+    />
   );
 }

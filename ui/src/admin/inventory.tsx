@@ -7,7 +7,8 @@ import { ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatNumber, say, sayOr } from "../texts";
 import { Pause } from "./pauses";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 
 /** Which assistants, tools and models there are, and why one does not work. */
 export function InventoryPage() {
@@ -24,28 +25,36 @@ export function InventoryPage() {
         <>
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.assistants")}</h2>
-            <Table columns={[say("admin.assistant"), say("admin.role"), say("admin.plugin"), say("admin.state"), ""]}>
-              {data.assistants.map((one) => (
-                <tr key={one.name}>
-                  <td>
-                    <Link href={`/admin/runs?assistant=${encodeURIComponent(one.name)}`}>{visible(one.title)}</Link>{" "}
-                    <span className="font-mono text-quiet">{visible(one.name)}</span>
-                  </td>
-                  <td>
+            <Table
+              label="admin.assistants"
+              rows={data.assistants}
+              idOf={(one) => one.name}
+              columns={[
+                {
+                  head: "admin.assistant",
+                  cell: (one) => (
+                    <>
+                      <Link href={`/admin/runs?assistant=${encodeURIComponent(one.name)}`}>{visible(one.title)}</Link>{" "}
+                      <span className="font-mono text-quiet">{visible(one.name)}</span>
+                    </>
+                  ),
+                },
+                {
+                  head: "admin.role",
+                  cell: (one) => (
                     <Link href={`/admin/prompts/${encodeURIComponent(one.role)}`}>{visible(one.role)}</Link>
-                  </td>
-                  <td>{visible(one.plugin ?? "–")}</td>
-                  <td className={one.is_active ? "" : "min-w-60 text-bad"}>
-                    {one.is_active
-                      ? say("admin.works")
-                      : visible(one.inactive_reason ?? "") || say("admin.switchedOff")}
-                  </td>
-                  <td>
-                    <Pause subject="assistant" name={one.name} title={one.title} />
-                  </td>
-                </tr>
-              ))}
-            </Table>
+                  ),
+                },
+                { head: "admin.plugin", cell: (one) => visible(one.plugin ?? "–") },
+                {
+                  head: "admin.state",
+                  className: (one) => (one.is_active ? "" : "min-w-60 text-bad"),
+                  cell: (one) =>
+                    one.is_active ? say("admin.works") : visible(one.inactive_reason ?? "") || say("admin.switchedOff"),
+                },
+                { head: "app.acts", cell: (one) => <Pause subject="assistant" name={one.name} title={one.title} /> },
+              ]}
+            />
           </section>
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.models")}</h2>
@@ -53,50 +62,68 @@ export function InventoryPage() {
             {!data.models.length && <p className="text-quiet">–</p>}
             {data.models.length > 0 && (
               <Table
+                label="admin.models"
+                rows={data.models}
+                idOf={(one) => `${one.stage} ${one.role} ${one.model}`}
                 columns={[
-                  say("admin.model"),
-                  say("trace.stages"),
-                  ofNumbers(say("admin.calls")),
-                  ofNumbers(say("admin.failed")),
-                  ofNumbers(say("admin.timeouts")),
-                  say("admin.lastError"),
-                  "",
+                  { head: "admin.model", cell: (one) => visible(one.model) },
+                  {
+                    head: "trace.stages",
+                    cell: (one) => (
+                      <>
+                        {sayOr(`stage.${one.stage}`, one.stage)} <span className="text-quiet">{visible(one.role)}</span>
+                      </>
+                    ),
+                  },
+                  {
+                    head: "admin.calls",
+                    isNumber: true,
+                    sortBy: (one) => one.calls,
+                    cell: (one) => formatNumber(one.calls),
+                  },
+                  {
+                    head: "admin.failed",
+                    isNumber: true,
+                    className: (one) => (one.failures ? "text-bad" : ""),
+                    sortBy: (one) => one.failures,
+                    cell: (one) => formatNumber(one.failures),
+                  },
+                  {
+                    head: "admin.timeouts",
+                    isNumber: true,
+                    sortBy: (one) => one.timeouts,
+                    cell: (one) => formatNumber(one.timeouts),
+                  },
+                  { head: "admin.lastError", cell: (one) => visible(one.last_error ?? "–").slice(0, 500) },
+                  { head: "app.acts", cell: (one) => <Pause subject="model" name={one.model} /> },
                 ]}
-              >
-                {data.models.map((one) => (
-                  <tr key={`${one.stage} ${one.role} ${one.model}`}>
-                    <td>{visible(one.model)}</td>
-                    <td>
-                      {sayOr(`stage.${one.stage}`, one.stage)} <span className="text-quiet">{visible(one.role)}</span>
-                    </td>
-                    <td className="text-right">{formatNumber(one.calls)}</td>
-                    <td className={one.failures ? "text-right text-bad" : "text-right"}>
-                      {formatNumber(one.failures)}
-                    </td>
-                    <td className="text-right">{formatNumber(one.timeouts)}</td>
-                    <td>{visible(one.last_error ?? "–").slice(0, 500)}</td>
-                    <td>
-                      <Pause subject="model" name={one.model} />
-                    </td>
-                  </tr>
-                ))}
-              </Table>
+              />
             )}
           </section>
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.tools")}</h2>
-            <Table columns={[say("admin.tool"), say("admin.effect"), say("admin.description")]}>
-              {data.tools.map((one) => (
-                <tr key={one.name}>
-                  <td>
-                    <span className="font-mono">{visible(one.name)}</span>{" "}
-                    <span className="text-quiet">{visible(one.domain)}</span>
-                  </td>
-                  <td className={one.effect === "dangerous" ? "text-bad" : ""}>{one.effect}</td>
-                  <td>{visible(one.description).slice(0, 500)}</td>
-                </tr>
-              ))}
-            </Table>
+            <Table
+              label="admin.tools"
+              rows={data.tools}
+              idOf={(one) => one.name}
+              columns={[
+                {
+                  head: "admin.tool",
+                  cell: (one) => (
+                    <>
+                      <span className="font-mono">{visible(one.name)}</span>{" "}
+                      <span className="text-quiet">{visible(one.domain)}</span>
+                    </>
+                  ),
+                },
+                {
+                  head: "admin.effect",
+                  className: (one) => (one.effect === "dangerous" ? "text-bad" : ""),
+                  cell: (one) => one.effect,
+                },
+                { head: "admin.description", cell: (one) => visible(one.description).slice(0, 500) },
+              ]}
+            />
           </section>
         </>
       )}

@@ -13,7 +13,8 @@ import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
 import { Pause } from "./pauses";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { UserLink } from "./users";
 
 const SCOPES = ["ask", "read", "metrics", "admin"] as const;
@@ -73,40 +74,38 @@ export function KeysPage() {
       {list.isSuccess && !list.items.length && <Empty>{say("app.empty")}</Empty>}
       {list.items.length > 0 && (
         <Table
+          label="admin.keys"
+          rows={list.items}
+          idOf={(key) => key.id}
           columns={[
-            say("admin.keyName"),
-            say("admin.scopes"),
-            say("admin.user"),
-            say("admin.created"),
-            say("admin.lastUsed"),
-            say("admin.expires"),
-            ofNumbers(say("admin.perMinute")),
-            "",
-          ]}
-        >
-          {list.items.map((key) => (
-            <tr key={key.id}>
-              <td>
-                {visible(key.name)} <span className="font-mono text-quiet">{key.id}</span>
-              </td>
-              <td>{key.scopes.join(", ")}</td>
-              <td>
-                {key.user_id ? (
+            {
+              head: "admin.keyName",
+              cell: (key) => (
+                <>
+                  {visible(key.name)} <span className="font-mono text-quiet">{key.id}</span>
+                </>
+              ),
+            },
+            { head: "admin.scopes", cell: (key) => key.scopes.join(", ") },
+            {
+              head: "admin.user",
+              cell: (key) =>
+                key.user_id ? (
                   <UserLink id={key.user_id} name={key.user_name} />
                 ) : key.prefix ? (
                   `${visible(key.prefix)}…`
                 ) : (
                   say("app.all")
-                )}
-              </td>
-              <td>
-                <Time at={key.created_at} />
-              </td>
-              <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
-              <td>{key.expires_at ? <Time at={key.expires_at} /> : "–"}</td>
-              <td className="text-right">{key.per_minute ?? "–"}</td>
-              <td>
-                {key.state !== "active" ? (
+                ),
+            },
+            { head: "admin.created", cell: (key) => <Time at={key.created_at} /> },
+            { head: "admin.lastUsed", cell: (key) => (key.last_used_at ? <Time at={key.last_used_at} /> : "–") },
+            { head: "admin.expires", cell: (key) => (key.expires_at ? <Time at={key.expires_at} /> : "–") },
+            { head: "admin.perMinute", isNumber: true, cell: (key) => key.per_minute ?? "–" },
+            {
+              head: "app.acts",
+              cell: (key) =>
+                key.state !== "active" ? (
                   <span className="text-quiet">{say(`admin.${key.state}`)}</span>
                 ) : (
                   <div className="flex flex-wrap gap-2">
@@ -119,11 +118,10 @@ export function KeysPage() {
                       onConfirm={() => remove(`/v1/admin/keys/${key.id}`).then(readAgain)}
                     />
                   </div>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
+                ),
+            },
+          ]}
+        />
       )}
       <div ref={list.mark} className="h-8" />
       {secret && (

@@ -14,7 +14,8 @@ import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { formatNumber, say, sayOr } from "../texts";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 
 type Limit = Item<"/v1/admin/limits">;
 
@@ -34,45 +35,57 @@ export function LimitsPage() {
       {list.isPending && <Skeleton lines={8} />}
       {list.data && (
         <Table
+          label="limits.title"
+          rows={list.data.results}
+          idOf={(limit) => limit.name}
           columns={[
-            say("limits.limit"),
-            ofNumbers(say("limits.value")),
-            ofNumbers(say("limits.configured")),
-            say("admin.changed"),
-            "",
-          ]}
-        >
-          {list.data.results.map((limit) => (
-            <tr key={limit.name} className="[&_td]:align-middle!">
-              <td>
+            {
+              head: "limits.limit",
+              className: "align-middle!",
+              cell: (limit) => (
                 <button type="button" className="text-left underline" onClick={() => setEdited(limit)}>
                   {nameOf(limit)}
                 </button>
-              </td>
-              <td className={`text-right ${limit.changed_by === null ? "" : "font-semibold"}`}>
-                {amountOf(limit, limit.value)}
-              </td>
-              <td className="text-right text-quiet">{amountOf(limit, limit.configured)}</td>
-              <td>
-                {limit.changed_by !== null && limit.updated_at && (
+              ),
+            },
+            {
+              head: "limits.value",
+              isNumber: true,
+              className: (limit) => (limit.changed_by === null ? "align-middle!" : "align-middle! font-semibold"),
+              cell: (limit) => amountOf(limit, limit.value),
+            },
+            {
+              head: "limits.configured",
+              isNumber: true,
+              className: "align-middle! text-quiet",
+              cell: (limit) => amountOf(limit, limit.configured),
+            },
+            {
+              head: "admin.changed",
+              className: "align-middle!",
+              cell: (limit) =>
+                limit.changed_by !== null &&
+                limit.updated_at && (
                   <>
                     {visible(limit.changed_by)}, <Time at={limit.updated_at} />
                   </>
-                )}
-              </td>
-              <td>
-                {limit.changed_by !== null && (
+                ),
+            },
+            {
+              head: "app.acts",
+              className: "align-middle!",
+              cell: (limit) =>
+                limit.changed_by !== null && (
                   <ConfirmButton
                     label={say("limits.drop")}
                     title={say("limits.dropAsk", { name: nameOf(limit) })}
                     what={say("limits.dropWhat", { value: amountOf(limit, limit.configured) })}
                     onConfirm={() => remove(`/v1/admin/limits/${limit.name}`).then(take)}
                   />
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
+                ),
+            },
+          ]}
+        />
       )}
       {edited && (
         <Dialog title={nameOf(edited)} onClose={() => setEdited(null)}>

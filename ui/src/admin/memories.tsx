@@ -4,11 +4,14 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say, sayOr } from "../texts";
 import { Filter, isPart, useFilters, wholeId } from "./filters";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { UserFilter } from "./user_filter";
 import { UserLink } from "./users";
 
 const PAGE = 50;
+
+const nameOfLevel = (level: string) => sayOr(`memory.level.${level}`, level);
 
 export function MemoriesPage() {
   const [filters, setFilter] = useFilters(["user", "tag", "level"]);
@@ -33,6 +36,7 @@ export function MemoriesPage() {
           label={say("admin.level")}
           value={filters.level}
           options={["0", "1", "2", "3"]}
+          nameOf={nameOfLevel}
           all={say("app.all")}
           onChange={(value) => setFilter("level", value)}
         />
@@ -42,42 +46,38 @@ export function MemoriesPage() {
       {list.isSuccess && !memories.length && <Empty>{say("app.empty")}</Empty>}
       {memories.length > 0 && (
         <Table
+          label="admin.memories"
+          rows={memories}
+          idOf={(memory) => memory.id}
           columns={[
-            say("admin.period"),
-            say("admin.level"),
-            say("admin.user"),
-            say("admin.tag"),
-            ofNumbers(say("admin.messages")),
-            say("admin.summary"),
-            say("admin.created"),
-          ]}
-        >
-          {memories.map((memory) => (
-            <tr key={memory.id}>
-              <td className="whitespace-nowrap">{memory.period}</td>
-              <td>
-                {sayOr(`memory.level.${memory.level}`, String(memory.level))}
-                {memory.superseded_by && <span className="text-quiet"> ({say("admin.superseded")})</span>}
-              </td>
-              <td>
-                <UserLink id={memory.user_id} name={memory.user_name} />
-              </td>
-              <td>{memory.tags.map(visible).join(", ")}</td>
-              <td className="text-right">{memory.messages}</td>
-              <td className="max-w-lg">
+            { head: "admin.period", className: "whitespace-nowrap", cell: (memory) => memory.period },
+            {
+              head: "admin.level",
+              cell: (memory) => (
+                <>
+                  {nameOfLevel(String(memory.level))}
+                  {memory.superseded_by && <span className="text-quiet"> ({say("admin.superseded")})</span>}
+                </>
+              ),
+            },
+            { head: "admin.user", cell: (memory) => <UserLink id={memory.user_id} name={memory.user_name} /> },
+            { head: "admin.tag", cell: (memory) => memory.tags.map(visible).join(", ") },
+            { head: "admin.messages", isNumber: true, cell: (memory) => memory.messages },
+            {
+              head: "admin.summary",
+              className: "max-w-lg",
+              cell: (memory) => (
                 <details>
                   <summary>
                     <span className="line-clamp-2">{visible(memory.memory)}</span>
                   </summary>
                   <p className="whitespace-pre-wrap">{visible(memory.memory)}</p>
                 </details>
-              </td>
-              <td className="whitespace-nowrap">
-                <Time at={memory.created_at} />
-              </td>
-            </tr>
-          ))}
-        </Table>
+              ),
+            },
+            { head: "admin.created", cell: (memory) => <Time at={memory.created_at} /> },
+          ]}
+        />
       )}
       <div ref={list.mark} className="h-8" />
     </Sheet>

@@ -12,7 +12,7 @@ import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
-import { ofNumbers, Table } from "./sheet";
+import { type Column, Table } from "./table";
 
 type Price = Item<"/v1/admin/prices">;
 
@@ -91,42 +91,44 @@ export function Prices() {
         {isOpen && list.isPending && <Skeleton lines={4} />}
         {list.data && (
           <Table
+            label="prices.title"
+            rows={list.data.results}
+            idOf={nameOf}
             columns={[
-              say("admin.model"),
-              ...NUMBERS.map((name) => ofNumbers(say(`prices.${name}`))),
-              say("admin.changed"),
-              "",
-            ]}
-          >
-            {list.data.results.map((price) => (
-              <tr key={`${price.provider}:${price.model}`}>
-                <td>{visible(`${price.provider}:${price.model}`)}</td>
-                {NUMBERS.map((name) => (
-                  <td key={name} className="text-right">
-                    {price[name] === null ? "–" : formatNumber(price[name], DIGITS)}
-                  </td>
-                ))}
-                <td>
-                  <Time at={price.updated_at} />
-                </td>
-                <td>
+              { head: "admin.model", cell: (price) => visible(nameOf(price)) },
+              ...NUMBERS.map(
+                (name): Column<Price> => ({
+                  head: `prices.${name}`,
+                  isNumber: true,
+                  sortBy: (price) => price[name],
+                  cell: (price) => (price[name] === null ? "–" : formatNumber(price[name], DIGITS)),
+                }),
+              ),
+              { head: "admin.changed", cell: (price) => <Time at={price.updated_at} /> },
+              {
+                head: "app.acts",
+                cell: (price) => (
                   <div className="flex gap-2">
                     <button type="button" className="button small" onClick={() => setEdited(price)}>
                       {say("prices.change")}
                     </button>
                     <ConfirmButton
                       label={say("prices.delete")}
-                      title={say("prices.deleteAsk", { model: visible(`${price.provider}:${price.model}`) })}
+                      title={say("prices.deleteAsk", { model: visible(nameOf(price)) })}
                       what={say("prices.deleteWhat")}
                       onConfirm={() => drop.mutateAsync(price)}
                     />
                   </div>
-                </td>
-              </tr>
-            ))}
-          </Table>
+                ),
+              },
+            ]}
+          />
         )}
       </div>
     </details>
   );
+}
+
+function nameOf({ provider, model }: Price): string {
+  return `${provider}:${model}`;
 }

@@ -5,7 +5,8 @@ import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 
 export function PromptsPage() {
   const list = useMore("prompts", "/v1/admin/prompts");
@@ -15,30 +16,21 @@ export function PromptsPage() {
       {list.isPending && <Skeleton lines={8} />}
       {list.items.length > 0 && (
         <Table
+          label="admin.prompts"
+          rows={list.items}
+          idOf={(prompt) => prompt.role}
           columns={[
-            say("admin.role"),
-            say("admin.version"),
-            say("admin.changed"),
-            say("admin.changedBy"),
-            say("admin.active"),
-            ofNumbers(say("admin.characters")),
+            {
+              head: "admin.role",
+              cell: (prompt) => <Link href={`/admin/prompts/${encodeURIComponent(prompt.role)}`}>{prompt.role}</Link>,
+            },
+            { head: "admin.version", cell: (prompt) => prompt.version },
+            { head: "admin.changed", cell: (prompt) => <Time at={prompt.updated_at} /> },
+            { head: "admin.changedBy", cell: (prompt) => visible(prompt.changed_by ?? "–") },
+            { head: "admin.active", cell: (prompt) => say(prompt.is_active ? "app.yes" : "app.no") },
+            { head: "admin.characters", isNumber: true, cell: (prompt) => formatNumber(prompt.characters) },
           ]}
-        >
-          {list.items.map((prompt) => (
-            <tr key={prompt.role}>
-              <td>
-                <Link href={`/admin/prompts/${encodeURIComponent(prompt.role)}`}>{prompt.role}</Link>
-              </td>
-              <td>{prompt.version}</td>
-              <td>
-                <Time at={prompt.updated_at} />
-              </td>
-              <td>{visible(prompt.changed_by ?? "–")}</td>
-              <td>{say(prompt.is_active ? "app.yes" : "app.no")}</td>
-              <td className="text-right">{formatNumber(prompt.characters)}</td>
-            </tr>
-          ))}
-        </Table>
+        />
       )}
     </Sheet>
   );

@@ -11,7 +11,8 @@ import { Budget } from "./budget";
 import { useFilters } from "./filters";
 import { Prices } from "./prices";
 import { firstDay, Ranges, rangeOf } from "./ranges";
-import { ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { UserLink } from "./users";
 
 const KEYS = ["day", "user", "assistant", "model", "stage"] as const;
@@ -58,19 +59,15 @@ export function SpendingPage() {
             )}
           </p>
           <Table
+            label="admin.spending"
+            rows={data.results}
+            idOf={(row) => row.key}
             columns={[
-              say(`admin.by.${by}`),
-              ofNumbers(say("trace.price")),
-              ofNumbers(say("admin.requests")),
-              ofNumbers(say("admin.calls")),
-              ofNumbers(say("trace.tokens")),
-              ofNumbers(say("admin.unpriced")),
-            ]}
-          >
-            {data.results.map((row) => (
-              <tr key={row.key}>
-                <td className={by === "day" ? "whitespace-nowrap" : undefined}>
-                  {isErased(by, row.key) ? (
+              {
+                head: `admin.by.${by}`,
+                className: by === "day" ? "whitespace-nowrap" : "",
+                cell: (row) =>
+                  isErased(by, row.key) ? (
                     say("admin.erasedUsers")
                   ) : by === "user" ? (
                     <UserLink id={row.key} name={row.user_name} />
@@ -80,24 +77,45 @@ export function SpendingPage() {
                     sayOr(`stage.${row.key}`, visible(row.key))
                   ) : (
                     visible(row.key)
-                  )}
-                </td>
-                <td className="text-right">{formatDollars(row.dollars)}</td>
-                <td className="text-right">
-                  {by === "model" || by === "stage" || isErased(by, row.key) ? (
+                  ),
+              },
+              {
+                head: "trace.price",
+                isNumber: true,
+                sortBy: (row) => row.dollars,
+                cell: (row) => formatDollars(row.dollars),
+              },
+              {
+                head: "admin.requests",
+                isNumber: true,
+                sortBy: (row) => row.runs,
+                cell: (row) =>
+                  by === "model" || by === "stage" || isErased(by, row.key) ? (
                     formatNumber(row.runs)
                   ) : (
                     <Link href={runsOf(by, row.key, firstDay(range))}>{formatNumber(row.runs)}</Link>
-                  )}
-                </td>
-                <td className="text-right">{formatNumber(row.calls)}</td>
-                <td className="whitespace-nowrap text-right">
-                  {formatNumber(row.tokens_in)} → {formatNumber(row.tokens_out)}
-                </td>
-                <td className="text-right">{row.unpriced ? formatNumber(row.unpriced) : "–"}</td>
-              </tr>
-            ))}
-          </Table>
+                  ),
+              },
+              {
+                head: "admin.calls",
+                isNumber: true,
+                sortBy: (row) => row.calls,
+                cell: (row) => formatNumber(row.calls),
+              },
+              {
+                head: "trace.tokens",
+                isNumber: true,
+                sortBy: (row) => row.tokens_in + row.tokens_out,
+                cell: (row) => `${formatNumber(row.tokens_in)} → ${formatNumber(row.tokens_out)}`,
+              },
+              {
+                head: "admin.unpriced",
+                isNumber: true,
+                sortBy: (row) => row.unpriced,
+                cell: (row) => (row.unpriced ? formatNumber(row.unpriced) : "–"),
+              },
+            ]}
+          />
         </>
       )}
       <Budget userId={null} />

@@ -26,7 +26,8 @@ import { Budget } from "./budget";
 import { DocumentsTable } from "./documents";
 import { Pause } from "./pauses";
 import { RunsTable } from "./runs_table";
-import { Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 import { knownName, nameOf, usePerson } from "./users";
 
 const SHOWN = 10;
@@ -246,19 +247,25 @@ function Conversations({ id }: { id: string }) {
   const list = useMore("conversations", "/v1/conversations", { user_id: id, limit: SHOWN });
   return (
     <Part title={say("admin.conversations")} list={list}>
-      <Table columns={[say("admin.changed"), say("admin.assistant"), say("admin.conversation")]}>
-        {list.items.map((one) => (
-          <tr key={one.id}>
-            <td className="whitespace-nowrap">
-              <Time at={one.updated_at} isExact />
-            </td>
-            <td>{titleOf(one.assistant)}</td>
-            <td>
+      <Table
+        label="admin.conversations"
+        rows={list.items}
+        idOf={(one) => one.id}
+        columns={[
+          {
+            head: "admin.changed",
+
+            cell: (one) => <Time at={one.updated_at} isExact />,
+          },
+          { head: "admin.assistant", cell: (one) => titleOf(one.assistant) },
+          {
+            head: "admin.conversation",
+            cell: (one) => (
               <Link href={`/admin/conversations/${one.id}`}>{visible(one.title ?? say("nav.untitled"))}</Link>
-            </td>
-          </tr>
-        ))}
-      </Table>
+            ),
+          },
+        ]}
+      />
     </Part>
   );
 }
@@ -287,22 +294,17 @@ function Sessions({ person }: { person: Person }) {
   const list = useMore("users", `/v1/admin/users/${id}/sessions`);
   return (
     <Part title={say("admin.sessions")} list={list}>
-      <Table columns={[say("admin.since"), say("admin.refreshed"), say("admin.expires"), say("admin.begunBy")]}>
-        {list.items.map((one) => (
-          <tr key={one.id}>
-            <td>
-              <Time at={one.created_at} isExact />
-            </td>
-            <td>
-              <Time at={one.refreshed_at} isExact />
-            </td>
-            <td>
-              <Time at={one.expires_at} isExact />
-            </td>
-            <td>{say(`admin.begunBy.${one.method}`)}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="admin.sessions"
+        rows={list.items}
+        idOf={(one) => one.id}
+        columns={[
+          { head: "admin.since", cell: (one) => <Time at={one.created_at} isExact /> },
+          { head: "admin.refreshed", cell: (one) => <Time at={one.refreshed_at} isExact /> },
+          { head: "admin.expires", cell: (one) => <Time at={one.expires_at} isExact /> },
+          { head: "admin.begunBy", cell: (one) => say(`admin.begunBy.${one.method}`) },
+        ]}
+      />
       <div className="mt-2">
         <ConfirmButton
           label={say("admin.endSessions")}

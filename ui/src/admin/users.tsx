@@ -11,7 +11,8 @@ import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { Filter, useFilters } from "./filters";
 import { SavedFilters } from "./saved_filters";
-import { type Column, ofNumbers, Sheet, Table } from "./sheet";
+import { Sheet } from "./sheet";
+import { Table } from "./table";
 
 const SHOWN_OF_ID = 8; // characters
 const ORDERS = ["last_run", "spend", "errors"] as const;
@@ -22,12 +23,6 @@ export function UsersPage() {
   const list = useMore("users", "/v1/admin/users", { q: filters.q.trim(), sort, limit: 50 });
   const people = unique(list.items, (person) => person.user_id);
   const total = list.first?.total;
-  const sorted = (label: string, order: (typeof ORDERS)[number]): Column => ({
-    label,
-    isNumber: order !== "last_run",
-    isSorted: sort === order,
-    onSort: () => setFilter("sort", order),
-  });
   return (
     <Sheet title={say("admin.users")} note={say("trace.audited")}>
       <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
@@ -46,39 +41,45 @@ export function UsersPage() {
       {list.isSuccess && !people.length && <Empty>{say("app.empty")}</Empty>}
       {people.length > 0 && (
         <Table
+          label="admin.users"
+          rows={people}
+          idOf={(person) => person.user_id}
+          sort={{ by: sort, onChange: (order) => setFilter("sort", order) }}
           columns={[
-            say("admin.names"),
-            ofNumbers(say("admin.requests")),
-            sorted(say("admin.lastRun"), "last_run"),
-            sorted(say("admin.spent"), "spend"),
-            sorted(say("admin.failed"), "errors"),
-            say("admin.isAdmin"),
-          ]}
-        >
-          {people.map((person) => (
-            <tr key={person.user_id}>
-              <td>
-                <Link href={`/admin/users/${person.user_id}`}>{nameOf(person)}</Link>
-                {person.email && person.name && <span className="text-quiet"> {visible(person.email)}</span>}
-              </td>
-              <td className="text-right">
-                <Link href={`/admin/runs?user=${person.user_id}`}>{formatNumber(person.runs)}</Link>
-              </td>
-              <td className="whitespace-nowrap">
-                {person.last_run_at ? <Time at={person.last_run_at} isExact /> : "–"}
-              </td>
-              <td className="text-right">{formatDollars(person.dollars)}</td>
-              <td className="text-right">
-                {person.errors ? (
+            {
+              head: "admin.names",
+              cell: (person) => (
+                <>
+                  <Link href={`/admin/users/${person.user_id}`}>{nameOf(person)}</Link>
+                  {person.email && person.name && <span className="text-quiet"> {visible(person.email)}</span>}
+                </>
+              ),
+            },
+            {
+              head: "admin.requests",
+              isNumber: true,
+              cell: (person) => <Link href={`/admin/runs?user=${person.user_id}`}>{formatNumber(person.runs)}</Link>,
+            },
+            {
+              head: "admin.lastRun",
+              sortBy: "last_run",
+              cell: (person) => (person.last_run_at ? <Time at={person.last_run_at} isExact /> : "–"),
+            },
+            { head: "admin.spent", isNumber: true, sortBy: "spend", cell: (person) => formatDollars(person.dollars) },
+            {
+              head: "admin.failed",
+              isNumber: true,
+              sortBy: "errors",
+              cell: (person) =>
+                person.errors ? (
                   <Link href={`/admin/runs?status=FAILED&user=${person.user_id}`}>{formatNumber(person.errors)}</Link>
                 ) : (
                   "0"
-                )}
-              </td>
-              <td>{say(person.is_admin ? "app.yes" : "app.no")}</td>
-            </tr>
-          ))}
-        </Table>
+                ),
+            },
+            { head: "admin.isAdmin", cell: (person) => say(person.is_admin ? "app.yes" : "app.no") },
+          ]}
+        />
       )}
       <div ref={list.mark} className="h-8" />
     </Sheet>

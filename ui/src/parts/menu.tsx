@@ -5,6 +5,7 @@ export interface Command {
   label: string;
   icon?: ReactNode;
   isChosen?: boolean; // of commands that choose one thing of several; others have none
+  isSwitch?: boolean; // chosen or not apart from others; the menu stays open
   isDangerous?: boolean;
   run: () => void;
 }
@@ -12,7 +13,7 @@ export interface Command {
 const REST_MS = 500; // letters that follow each other sooner are one word
 
 /** A button with a menu of commands: the arrows and letters walk it, Escape closes it. */
-export function Menu({ label, commands }: { label: string; commands: Command[] }) {
+export function Menu({ label, icon, commands }: { label: string; icon?: ReactNode; commands: Command[] }) {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -69,7 +70,7 @@ export function Menu({ label, commands }: { label: string; commands: Command[] }
         title={label}
         onClick={() => setOpen(!isOpen)}
       >
-        <Ellipsis className="inline" />
+        {icon ?? <Ellipsis className="inline" />}
       </button>
       {isOpen && (
         <div
@@ -84,12 +85,12 @@ export function Menu({ label, commands }: { label: string; commands: Command[] }
               type="button"
               {...(command.isChosen === undefined
                 ? { role: "menuitem" }
-                : { role: "menuitemradio", "aria-checked": command.isChosen })}
+                : { role: `menuitem${command.isSwitch ? "checkbox" : "radio"}`, "aria-checked": command.isChosen })}
               tabIndex={-1}
               className={`row-link flex! w-full items-center gap-2 text-left ${command.isDangerous ? "text-bad!" : ""}`}
               onMouseDown={(event) => event.preventDefault()} // the focus stays, and with it the menu
               onClick={() => {
-                close();
+                if (!command.isSwitch) close();
                 command.run();
               }}
             >

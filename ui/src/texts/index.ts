@@ -7,7 +7,7 @@ import type { enAds } from "./en_ads";
 import type { enPages } from "./en_pages";
 
 export type Language = "ru" | "en";
-type Key = keyof typeof en | keyof typeof enPages | keyof typeof enAds;
+export type Key = keyof typeof en | keyof typeof enPages | keyof typeof enAds;
 type Part = "first" | "pages" | "ads"; // what the first view says, the pages that come later, and those of a plugin
 type Values = Record<string, string | number>;
 const LOADERS: Record<Language, Record<Part, () => Promise<Partial<Record<Key, string>>>>> = {
