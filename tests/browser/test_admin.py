@@ -206,7 +206,7 @@ def test_an_assistant_is_paused_its_requests_wait_and_all_are_cancelled(
     shot(page, "cancel-all")
     dialog.get_by_role("button", name="Cancel all that match").click()
     expect(page.get_by_text("3 requests changed.")).to_be_visible()
-    expect(page.locator("tr[data-row]").filter(has_text=word).filter(has_text="FAILED cancelled")).to_have_count(3)
+    expect(page.locator("tr[data-row]").filter(has_text=word).filter(has_text="failed cancelled")).to_have_count(3)
     page.goto(f"http://127.0.0.1:{stack.port}/ui/admin")
     page.get_by_role("button", name="Go on").click()
     page.get_by_role("dialog").get_by_role("button", name="Go on").click()

@@ -137,6 +137,19 @@ test("requests have what they took and cost, and are filtered by error code in t
   expect(paths()).toContain("/v1/admin/runs?error_code=timeout&limit=50");
 });
 
+test("states of requests are words; the names that SQL knows are at hand", async () => {
+  openDesk("/admin/runs");
+  const row = (await screen.findByText("Where is Comet?")).closest("tr")!;
+  expect(within(row).getByTitle("FAILED").textContent).toBe("failed");
+  const states = within(screen.getByLabelText("Status")).getAllByRole<HTMLOptionElement>("option").slice(1);
+  expect(states.map(({ value, title }) => [value, title])).toContainEqual(["READY", "READY"]);
+  expect(new Set(states.map(({ textContent }) => textContent)).size).toBe(states.length);
+  for (const select of screen.getAllByRole("combobox"))
+    for (const { textContent } of within(select).getAllByRole("option")) expect(textContent).not.toMatch(/[A-Z]{2}|_/);
+  fireEvent.change(screen.getByLabelText("Status"), { target: { value: "COMPLETED" } });
+  await waitFor(() => expect(paths()).toContain("/v1/admin/runs?status=COMPLETED&limit=50"));
+});
+
 test("requests are filtered by their place in the queue, in the address", async () => {
   const history = openDesk("/admin/runs?queue=paused");
   await screen.findByText("Where is Comet?");

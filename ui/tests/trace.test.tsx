@@ -92,6 +92,7 @@ const DATA = {
   history: [
     { happened: "text", at: "2025-12-31T00:00:00+00:00", details: null }, // of the try before
     { happened: "text", at: "2026-01-01T00:00:01.500+00:00", details: null },
+    { happened: "ARCHIVED", at: "2026-01-01T00:01:00+00:00", details: null },
   ],
   calls: [
     call("final_responder", 1, { try: 1, request_hash: "0123456789abcdef" }),
@@ -187,6 +188,7 @@ test("calls open: the prompt as it was, the reply; and the whole is saved as JSO
     expect(shown.textContent).toContain(text);
   for (const text of ["Prompt Mentor, version 3", "You are kind.", "reply 2", "the payload", "tool_b"])
     expect(shown.textContent).toContain(text);
+  expect(screen.getByTitle("ARCHIVED").textContent).toBe("saved to memory");
   const link = screen.getByRole("link", { name: "In the collector" });
   expect(link.getAttribute("href")).toBe("https://jaeger.example/trace/4bf92f3577b34da6?x=1");
   const given = screen.getByText("Memories in the payload: 1").closest("li")!.textContent;

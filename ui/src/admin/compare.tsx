@@ -109,7 +109,7 @@ function Head({ side: { run }, label }: { side: Side; label: string }) {
           {run.request_id.slice(0, 8)}
         </Link>
         {run.timings.created_at && <Time at={run.timings.created_at} isExact />}
-        <span>{run.status}</span>
+        <span title={run.status}>{say(`stage.${run.status}`)}</span>
       </p>
       <p className="whitespace-pre-wrap">{visible(run.query)}</p>
     </div>

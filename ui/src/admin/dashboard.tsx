@@ -132,8 +132,11 @@ export function Dashboard() {
               <ul>
                 {data.stuck.map((run) => (
                   <li key={run.request_id}>
-                    <Link href={`/admin/runs/${run.request_id}`}>{run.status}</Link>,{" "}
-                    <UserLink id={run.user_id} name={run.user_name} />, {formatDistance(run.since)}: {visible(run.why)}
+                    <Link href={`/admin/runs/${run.request_id}`} title={run.status}>
+                      {sayOr(`stage.${run.status}`, run.status)}
+                    </Link>
+                    , <UserLink id={run.user_id} name={run.user_name} />, {formatDistance(run.since)}:{" "}
+                    {visible(run.why)}
                   </li>
                 ))}
               </ul>

@@ -84,7 +84,7 @@ export function DocumentsTable({
         {
           head: "admin.status",
           className: (one) => (one.error ? "text-bad" : ""),
-          cell: (one) => visible(one.error ?? one.status),
+          cell: (one) => <span title={one.status}>{visible(one.error ?? say(`file.state.${one.status}`))}</span>,
         },
         { head: "admin.passages", isNumber: true, cell: (one) => formatNumber(one.chunks) },
         {

@@ -41,7 +41,7 @@ export function Filter({ label, value, onChange, type = "text", options, nameOf,
         <select value={value} onChange={(event) => onChange(event.target.value)}>
           <option value="">{all}</option>
           {options.map((one) => (
-            <option key={one} value={one}>
+            <option key={one} value={one} title={nameOf && one}>
               {nameOf ? nameOf(one) : one}
             </option>
           ))}

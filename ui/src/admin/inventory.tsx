@@ -119,7 +119,7 @@ export function InventoryPage() {
                 {
                   head: "admin.effect",
                   className: (one) => (one.effect === "dangerous" ? "text-bad" : ""),
-                  cell: (one) => one.effect,
+                  cell: (one) => <span title={one.effect}>{say(`action.${one.effect}`)}</span>,
                 },
                 { head: "admin.description", cell: (one) => visible(one.description).slice(0, 500) },
               ]}

@@ -4,7 +4,7 @@ import { unique, useMore } from "../parts/use_more";
 import { say, sayOr } from "../texts";
 import { CancelAll, RetryAll } from "./bulk";
 import { dayToTime, Filter, Filters, isPart, useFilters, wholeId } from "./filters";
-import { RunsTable } from "./runs_table";
+import { nameOfKind, RunsTable } from "./runs_table";
 import { SavedFilters } from "./saved_filters";
 import { Sheet } from "./sheet";
 import { UserFilter } from "./user_filter";
@@ -53,6 +53,7 @@ export function RunsPage() {
           label={say("admin.status")}
           value={filters.status}
           options={STATUSES}
+          nameOf={(status) => sayOr(`stage.${status}`, status)}
           all={say("app.all")}
           onChange={(value) => setFilter("status", value)}
         />
@@ -68,6 +69,7 @@ export function RunsPage() {
           label={say("admin.kind")}
           value={filters.kind}
           options={KINDS}
+          nameOf={nameOfKind}
           all={say("app.all")}
           onChange={(value) => setFilter("kind", value)}
         />

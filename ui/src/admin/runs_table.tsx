@@ -7,7 +7,7 @@ import { formatMs } from "../parts/measured";
 import { failureText } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
-import { formatDollars, formatNumber, say } from "../texts";
+import { formatDollars, formatNumber, say, sayOr } from "../texts";
 import { Table } from "./table";
 import { UserLink } from "./users";
 
@@ -35,7 +35,7 @@ export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne
           className: (run) => (run.status === "FAILED" ? "text-bad" : ""),
           cell: (run) => (
             <>
-              {run.status}
+              <span title={run.status}>{say(`stage.${run.status}`)}</span>
               {run.error_code && (
                 <>
                   {" "}
@@ -63,7 +63,7 @@ export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne
           head: "admin.assistant",
           cell: (run) => (
             <>
-              {titleOf(run.assistant)} {run.kind !== "ask" && run.kind}
+              {titleOf(run.assistant)} {run.kind !== "ask" && <span title={run.kind}>{nameOfKind(run.kind)}</span>}
             </>
           ),
         },
@@ -83,4 +83,9 @@ export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne
       ]}
     />
   );
+}
+
+/** What a request is in words: a question, an approved action, a step of a task. */
+export function nameOfKind(kind: string): string {
+  return sayOr(`kind.${kind}`, kind);
 }

@@ -63,7 +63,7 @@ export function Trace({ run }: { run: Run }) {
             <li key={index} className="flex gap-3">
               <Time at={one.at} />
               <span className="min-w-0">
-                {one.happened}
+                <span title={one.happened}>{sayOr(`stage.${one.happened}`, one.happened)}</span>
                 {one.details && (
                   <span className="text-quiet"> {visible(JSON.stringify(one.details)).slice(0, 500)}</span>
                 )}
