@@ -1,4 +1,4 @@
-"""The tables of the desk."""
+"""The tables of the operators, and the way to each of them, on screens of every width."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from tests.sql.large_accounts import fill_account
 from tests.stack import Stack
 
 ROWS = 60
+IN_VIEW = """all => all.every(one => {
+  const {left, right} = one.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +33,34 @@ def tops(page: Page) -> tuple[float, float]:
     return head.evaluate("one => one.getBoundingClientRect().top"), scroller.evaluate(
         "one => one.getBoundingClientRect().top"
     )
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize(("width", "language"), [(1440, "en"), (1440, "ru"), (1024, "en"), (768, "ru")])
+def test_every_page_of_administrators_is_in_view(visit: Visitor, width: int, language: str) -> None:
+    """At 1440 pixels the last entries stood beyond the edge."""
+    page = visit("admin/runs", viewport={"width": width, "height": 900}, locale=language)
+    nav = page.get_by_role("navigation").filter(has=page.locator("a[href='/ui/admin/audit']"))
+    expect(nav).to_be_visible()
+    expect(page.get_by_role("table")).to_be_visible()
+    assert nav.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert nav.get_by_role("link").evaluate_all(IN_VIEW)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shot(page, f"navigation-{width}-{language}")
+
+
+@pytest.mark.usefixtures("account")
+def test_on_a_phone_every_page_of_administrators_is_reached(visit: Visitor) -> None:
+    page = visit("admin/runs", viewport={"width": 360, "height": 740}, has_touch=True)
+    expect(page.get_by_role("table")).to_be_visible()
+    for link in page.get_by_role("navigation", name="Admin").get_by_role("link").all():
+        link.scroll_into_view_if_needed()
+        expect(link).to_be_in_viewport(ratio=0.9)
+        assert link.evaluate("one => one.offsetHeight") >= 44
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    table = page.locator("main .scrolls .scrolls").first
+    assert table.evaluate("one => one.scrollWidth > one.clientWidth")  # it scrolls by itself
+    shot(page, "runs-360")
 
 
 @pytest.mark.usefixtures("account")

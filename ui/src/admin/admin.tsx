@@ -49,7 +49,7 @@ export default function AdminPage() {
       <nav
         ref={nav}
         aria-label={say("nav.admin")}
-        className="scrolls scroll-hint relative flex shrink-0 gap-1 border-b border-line p-2"
+        className="scrolls scroll-hint relative flex shrink-0 gap-1 border-b border-line p-2 sm:flex-wrap lg:text-small"
       >
         {PAGES.filter((page) => page !== "ads" || hasAds).map((page) => {
           const path = placeOfPage(page);
