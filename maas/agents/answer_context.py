@@ -206,7 +206,8 @@ class AnswerContext:
         for one in messages if self.definition.sourced_figures else ():
             if one.role == "tool" and (body := json_object(one.text)) is not None:
                 tool = tools.get(one.name)
-                self.figures.show(body, is_meta=tool is not None and tool.is_meta)
+                is_passed_on = tool is None and self.tools.get(one.name) is not None  # by executeTools
+                self.figures.show(body, is_meta=is_passed_on or (tool is not None and tool.is_meta))
 
     async def _record(self, result: ToolResult) -> None:
         self.figures.note(result)

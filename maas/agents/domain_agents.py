@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from maas.agents.answer_context import AnswerContext
 from maas.agents.definition import Agent
@@ -16,14 +17,13 @@ from maas.agents.tool_loop import final_text, tell
 from maas.conversations.language import dialogue_language
 from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
-from maas.tools.arguments import read_arguments
+from maas.tools.arguments import MAX_ARGUMENT_CHARS, WrongArguments, read_arguments
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_together
 from maas.tools.calls import ToolResult
 from maas.tools.ledger import add_messages
-from maas.tools.tool import Toolset
+from maas.tools.tool import Tool, Toolset
 from shared import tokens
-from shared.errors import MaasError
-from shared.json import json_object
+from shared.json import parse_json
 from shared.models import Message, Reply, ToolCall
 from shared.models.calls import StreamListener
 from shared.text import clean, is_blank, shorten
@@ -56,22 +56,38 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Translator:
-    """Turns a call of a domain's tool, which a model has written without opening the domain, into one of executeTools.
+    """Turns a call of a domain's tool, which a model makes without opening the domain, into one of executeTools.
 
-    It must be open to the run, and its arguments must be what the tool takes, and nothing else.
+    It must be open to the run. Where the call is text, its arguments must be what the tool takes, and nothing else;
+    otherwise they are refused as in any call.
     """
 
     context: AnswerContext
 
-    def __call__(self, call: ToolCall) -> ToolCall | None:
+    def __call__(self, call: ToolCall, *, is_written: bool) -> ToolCall | None:
         if (tool := self.context.tools.get(call.name)) is None or tool.is_meta:
             return None
-        try:
-            arguments = read_arguments(tool, call.arguments)
-        except MaasError:
+        if is_written and not _are_exact(tool, call.arguments):
             return None
-        given = json_object(call.arguments) or {}
-        return None if arguments.ignored else execute_call(call.id, {tool.name: given}, self.context.run.user_query)
+        return execute_call(call.id, {tool.name: _given(call)}, self.context.run.user_query)
+
+
+def _given(call: ToolCall) -> Any:
+    """The arguments of a call; their text where it is no JSON: what executeTools says of it goes to the model."""
+    if len(call.arguments) > MAX_ARGUMENT_CHARS:
+        return call.arguments
+    try:
+        return parse_json(call.arguments) if call.arguments.strip() else {}
+    except ValueError:
+        return call.arguments
+
+
+def _are_exact(tool: Tool, arguments: str) -> bool:
+    """Whether arguments are what a tool takes, and nothing else."""
+    try:
+        return not read_arguments(tool, arguments).ignored
+    except WrongArguments:
+        return False
 
 
 @dataclass(slots=True)

@@ -81,7 +81,7 @@ class SingleCallRequest(BaseModel):
     arguments: dict[str, Any] = {}
 
 
-def execute_call(call_id: str, calls: Mapping[str, dict[str, Any]], question: str) -> ToolCall:
+def execute_call(call_id: str, calls: Mapping[str, Any], question: str) -> ToolCall:
     """A call of executeTools that makes the calls of tools with these arguments, by name."""
     made = {"tools": [{"name": name, "args": args} for name, args in calls.items()], "user_question": question}
     return ToolCall(call_id, EXECUTE, json.dumps(made, ensure_ascii=False))

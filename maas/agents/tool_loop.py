@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from maas.agents.written_calls import Translate, ask_with_tools
+from maas.agents.written_calls import Translate, ask_with_tools, no_other_call
 from maas.conversations.language import Language, dialogue_language
 from maas.engine.run import Run
 from maas.engine.stages import Deps, Prompt
@@ -41,8 +41,7 @@ log = structlog.get_logger()
 class ResponderModel:
     """The Responder's model, asked on behalf of one run until `deadline` of the monotonic clock.
 
-    `listener` receives the text as it is generated; `translate` a call that is written as text of a tool that was not
-    offered, and returns the call of an offered tool that makes it.
+    `listener` receives the text as it is generated; `translate` a call of a tool that was not offered.
     """
 
     run: Run
@@ -50,7 +49,7 @@ class ResponderModel:
     prompt: Prompt
     deadline: float
     listener: StreamListener | None = None
-    translate: Translate = lambda call: None
+    translate: Translate = no_other_call
 
     async def ask(self, request: Request) -> Reply:
         """Raises MaasError, LostRun."""
@@ -62,6 +61,11 @@ class ResponderModel:
         time_left = self.deadline - monotonic()
         request = await with_now(request, self.run, self.deps)
         return await ask(self.run, self.deps, STAGE, self.prompt, request, time_left, listener)
+
+    def executed(self, calls: Sequence[ToolCall], request: Request) -> list[ToolCall]:
+        """The calls of a reply to `request` as they are made: a call of a tool that was not offered by one that was."""
+        offered = {tool.name for tool in request.tools}
+        return [call if call.name in offered else self.translate(call, is_written=False) or call for call in calls]
 
     def _writes_calls(self, reply: Reply) -> bool:
         """Whether the model of a reply is known to write its calls as text: by MAAS_MODELS, or as models at home do."""
@@ -128,10 +132,12 @@ async def run_tool_loop(
         await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
         if say_preamble is not None:
             await say_preamble(reply, number)
-        for call in reply.calls:
+        executed = model.executed(reply.calls, offered)
+        for call in executed:
             await announce(call)
-        results = await making.run(reply.calls)
+        results = await making.run(executed)
         await add_messages(model.run, results, reply)
+        results = [replace(result, call=call) for result, call in zip(results, reply.calls, strict=True)]
         answers, left = await fitted_messages(results, left, room)
         request = replace(request, messages=(*request.messages, reply.message(), *answers))
         if (final := final_text(results)) is not None:

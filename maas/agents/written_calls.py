@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Protocol
 
 import structlog
 
@@ -17,8 +18,20 @@ CALL_OR_SAY_IT = (
     "without JSON."
 )
 Ask = Callable[[Request, StreamListener | None], Awaitable[Reply]]
-Translate = Callable[[ToolCall], ToolCall | None]
 log = structlog.get_logger()
+
+
+class Translate(Protocol):
+    """Turns a call of a tool that was not offered into one of an offered tool that makes it; None: it may not be made.
+
+    `is_written`: the call is text of the model, so that it may be none.
+    """
+
+    def __call__(self, call: ToolCall, *, is_written: bool) -> ToolCall | None: ...
+
+
+def no_other_call(call: ToolCall, *, is_written: bool) -> None:
+    """Where only what is offered may be called."""
 
 
 async def ask_with_tools(
@@ -27,19 +40,18 @@ async def ask_with_tools(
     listener: StreamListener | None,
     writes_calls: Callable[[Reply], bool],
     pin: Callable[[], Awaitable[None]],
-    translate: Translate = lambda call: None,
+    translate: Translate = no_other_call,
 ) -> Reply:
     """Ask for a reply to a request with tools; a written call is none of its text.
 
     `writes_calls` says whether the model of a reply writes its calls as text. The text of such a call is held back from
-    `listener`. The text is empty where the model writes nothing else, asked twice. `translate` turns a call of a tool
-    that was not offered into one of an offered tool that makes it. Raises MaasError, LostRun.
+    `listener`. The text is empty where the model writes nothing else, asked twice. Raises MaasError, LostRun.
     """
     reply, calls = await _ask(ask, request, listener)
     if not calls:
         return reply
     offered = {tool.name for tool in request.tools}
-    written = calls[0] if calls[0].name in offered else translate(calls[0])
+    written = calls[0] if calls[0].name in offered else translate(calls[0], is_written=True)
     if len(calls) == 1 and written is not None and request.tool_choice != "none" and writes_calls(reply):
         call = CallIds(request.messages)(written)
         log.info("text_tool_call_accepted", tool=call.name)

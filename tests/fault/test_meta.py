@@ -218,3 +218,85 @@ def test_a_call_that_is_written_is_made_and_never_shown(agency: Agency) -> None:
     )
     shown = "".join(one["delta"] for one in agency.events(run_id, "text"))
     assert "arguments" not in shown + answer and "```" not in shown + answer
+
+
+def test_a_call_of_a_domain_by_its_own_name_is_made(agency: Agency) -> None:
+    """As one of executeTools, and only once; the model reads its result under the name and id that it gave it."""
+    (agency.stack.folder / "leads").touch()
+    agency.models.rounds["responder"] = [[("get_spend", "{}")]]
+    agency.open("meta_tools", AGENTS[:1], toolset=["adverts"], sourced_figures=True)
+    run_id = agency.ask("How are we?", conversation := uuid4())
+    assert agency.answer(run_id) == "Ads say seventy."
+    asked = [one for one in agency.models.said_to("responder") if one.get("tools")][-1]
+    assert [one["function"]["name"] for one in asked["tools"]] == META
+    said, result = asked["messages"][-2:]
+    (call,) = said["tool_calls"]
+    assert call["function"] == {"name": "get_spend", "arguments": "{}"}
+    assert result["tool_call_id"] == call["id"] and json.loads(result["content"])["data"]["responses"] == {
+        "adverts": "Ads say seventy."
+    }
+    assert [one["tool"] for one in agency.events(run_id, "tool_start")] == ["executeTools", "get_spend"]
+    made = agency.stack.rows("select tool from tool_executions where run_id = %s", run_id)
+    assert [one["tool"] for one in made] == ["get_spend"]
+    (row,) = agency.stack.rows("select last_agent, last_domain from chat_conversations where id = %s", conversation)
+    assert (row["last_agent"], row["last_domain"]) == ("adverts", "adverts")
+
+
+def test_calls_of_two_domains_by_their_own_names_beside_one_another(agency: Agency) -> None:
+    """Each is answered, and so is one of executeTools; the assistant reads all of them."""
+    agency.models.rounds["responder"] = [[("get_spend", "{}"), ("get_leads", ""), ("getAvailableDomains", "")]]
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
+    assert agency.answer(agency.ask("How are we?")) == "A model answered."
+    asked = [one for one in agency.models.said_to("responder") if one.get("tools")][-1]
+    said, *results = asked["messages"][-4:]
+    assert [one["tool_call_id"] for one in results] == [one["id"] for one in said["tool_calls"]]
+    spend, leads, _ = tool_results(agency)
+    assert (spend["data"]["responses"], leads["data"]["responses"]) == (
+        {"adverts": "Ads say seventy."},
+        {"clients": "Sales say three."},
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "says"),
+    [
+        (("drop_lead", '{"text": "Ann"}'), "unknown_tool", "there is no tool 'drop_lead'"),
+        (("no_such_tool", "{}"), "unknown_tool", "there is no tool 'no_such_tool'"),
+        (("pause_campaign", "{}"), "validation_error", "text: Field required"),
+        (("pause_campaign", '{"text": "Spring", "sure": true}'), "validation_error", "unknown: sure"),
+        (("pause_campaign", "Spring"), "validation_error", "tools.0.args"),
+    ],
+    ids=["closed domain", "no tool", "wrong", "unknown argument", "no JSON"],
+)
+def test_what_may_not_be_called_by_its_own_name(agency: Agency, call: tuple[str, str], code: str, says: str) -> None:
+    """A tool that is not open to the run is unknown; arguments that it does not take are refused in the same words."""
+    agency.models.rounds["responder"] = [[call]]
+    agency.open("meta_tools", [], toolset=["adverts", "clients"])
+    run_id = agency.ask("How are we?", domains=["adverts"])
+    assert agency.answer(run_id) == "A model answered."
+    assert code in {one["error_code"] for one in agency.events(run_id, "tool_result")}
+    assert says in json.dumps(tool_results(agency), ensure_ascii=False)
+    assert agency.stack.rows("select from chat_pending_actions where run_id = %s", run_id) == []
+
+
+def test_calls_by_their_own_names_count_against_the_limit(agency: Agency) -> None:
+    agency.models.rounds["responder"] = [[("write_line", json.dumps({"text": str(number)})) for number in range(4)]]
+    agency.open("meta_tools", [], toolset=["box"], limits={"calls": 2})
+    run_id = agency.ask("How are we?")
+    agency.answer(run_id)
+    codes = [one["error_code"] for one in agency.events(run_id, "tool_result") if one["tool"] == "write_line"]
+    assert sorted(map(str, codes)) == ["None", "None", "TOOL_CALL_LIMIT", "TOOL_CALL_LIMIT"]
+    assert len(agency.stack.rows("select from tool_executions where run_id = %s", run_id)) == 2
+
+
+def test_words_of_an_agent_are_no_source_of_figures_by_either_name(agency: Agency) -> None:
+    """Those that the agent of a domain has reckoned stand in the result, but in no data."""
+    (agency.stack.folder / "spend").touch()
+    (agency.stack.folder / "leads").touch()
+    agency.models.replies |= {"Adviser": "Ads have spent 70, or 912 a week.", "responder": "It was 912."}
+    agency.models.rounds["responder"] = [[("get_spend", "{}"), ("get_leads", "{}")]]
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"], sourced_figures=True)
+    run_id = agency.ask("How are we?")
+    agency.answer(run_id)
+    (row,) = agency.stack.rows("select degraded from pipeline_runs where id = %s", run_id)
+    assert "figures" in row["degraded"]

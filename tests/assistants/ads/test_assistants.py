@@ -149,7 +149,7 @@ def test_what_the_assistant_knows_before_it_calls(business: Marketer) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "plan", "ask"])
-@pytest.mark.parametrize("way", ["executeTools", "executeTool", "ads_v1"])
+@pytest.mark.parametrize("way", ["executeTools", "executeTool", "own names", "ads_v1"])
 def test_nothing_dangerous_is_done_without_a_yes(business: Marketer, way: str, mode: str) -> None:
     calls = dangerous(business)
     if way == "executeTools":
@@ -157,6 +157,8 @@ def test_nothing_dangerous_is_done_without_a_yes(business: Marketer, way: str, m
     elif way == "executeTool":
         asked = [json.dumps({"tool_name": name, "arguments": args}) for name, args in calls]
         business.models.rounds["responder"] = [[("executeTool", one) for one in asked]]
+    elif way == "own names":
+        business.models.rounds["responder"] = [[(name, json.dumps(args)) for name, args in calls]]
     else:
         domains = {"sendBulkMessage": "whatsapp"} | {name: "creative" for name, _ in calls if "reative" in name}
         business.models.replies[CHOOSING] = json.dumps({"agents": ["ads", "creative", "whatsapp"]})
