@@ -20,9 +20,10 @@ from maas.engine.run import LostRun
 from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_body, fit_together
-from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, tag_safe_json
+from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, tag_safe_json
 from maas.tools.concurrency import run_concurrently
 from maas.tools.openers import OpenedDomain
+from maas.tools.rows import LeftOut, fit_rows
 from maas.tools.tool import Tool, Toolset, tool
 from shared import tokens
 from shared.db import CONNECTION_LOST
@@ -246,11 +247,12 @@ class _CallRouter:
         is_success = all(result.is_success for result in results)
         bodies = [(result.call.name, fit_body(result.untimed(), limit, result.tool)) for result in results]
         tools = [result.tool for result in results]
+        left_out: LeftOut = {}
         response: Any = await fit_together(bodies, max(room, MIN_CALL_TOKENS) * len(calls), tools)
         if self._respond is not None:
             try:
                 if (text := await self._respond(domain, question, results)) is not None:
-                    response = cut(text, limit * len(calls))[0]
+                    response, left_out = fit_rows(text, limit * len(calls))
             except (LostRun, OverBudget, *CONNECTION_LOST):
                 raise
             except Exception as error:
@@ -260,6 +262,7 @@ class _CallRouter:
             "success": is_success,
             "toolsExecuted": [result.call.name for result in results if result.code in HANDLER_CODES],
             "latency_ms": round((monotonic() - started) * 1000),
+            **({"left_out": left_out} if left_out else {}),
         }
         is_worded = isinstance(response, str)  # else the results have their ids themselves
         return response, how, _ids_of(results) if is_worded else {}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
 from maas.tools.arguments import ToolArguments
-from maas.tools.rows import DATA, LeftOut, compact, fit_rows, size
+from maas.tools.rows import DATA, LeftOut, compact, fit_members, fit_rows, merged, size
 from maas.tools.tool import Tool
 from shared.errors import MaasError
 from shared.json import MAX_JSON_DEPTH, is_too_deep, json_object, json_parts, map_texts
@@ -26,6 +26,7 @@ MAX_DIAGNOSTIC_BYTES = 8192  # of the arguments, and of the result, that are kep
 MAX_FINAL_CHARS = 16_000
 _MAX_PART_BYTES = {"data": MAX_DATA_BYTES, "_entityMap": 4000, "recommendations": 2000, "verification": 1000}
 _MIN_PART_BYTES = 100
+_NOTE_BYTES = 300  # of what was left out of a value for people
 _MAX_SECRET_CHARS = 512
 
 ErrorCode = Literal[
@@ -62,6 +63,7 @@ class ToolAnswer:
 
     `final` is the answer to the user, word for word: no model is asked after it. It is cleaned when it is made.
     `documents` are the ids of those whose text the data hold, from a tool that says so: None where the text is its own.
+    `left_out` is what the handler has left out of the data itself, as `fit_members` names it.
     """
 
     data: Any
@@ -70,6 +72,7 @@ class ToolAnswer:
     verification: Any = None
     final: str | None = None
     documents: Sequence[UUID] | None = None
+    left_out: LeftOut = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         final = clean(self.final).strip() if self.final is not None else None
@@ -139,14 +142,14 @@ def succeeded(returned: Any, secrets: Secrets | None = None) -> dict[str, Any]:
         "verification": answer.verification,
     }
     body: dict[str, Any] = {"success": True}
-    left_out: dict[str, LeftOut] = {}
+    left_out: dict[str, LeftOut] = {DATA: answer.left_out} if answer.left_out else {}
     values = to_json(parts)
     if secrets is not None and secrets.are_in(compact(values)):
         values = map_texts(values, conceal)
     for name, value in values.items():
         if name == DATA or value is not None:
             body[name], missing = fit_rows(value, _MAX_PART_BYTES[name])
-            left_out |= {name: missing} if missing else {}
+            left_out |= {name: merged(left_out.get(name, {}), missing)} if missing else {}
     meta: dict[str, Any] = {"cut": list(left_out)} if left_out else {}
     if DATA in left_out:
         meta["left_out"] = left_out[DATA]
@@ -171,62 +174,37 @@ def to_json(parts: Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def cut(value: Any, limit: int) -> tuple[Any, bool]:
-    """`value` within `limit` bytes of JSON, and whether it was cut.
-
-    A list is cut to its first items, a dict in its largest list, or to its first texts and numbers; others as text.
-    """
-    if size(value) <= limit:
-        return value, False
-    if isinstance(value, list) and size(value[:1]) <= limit:
-        bytes_left = limit - 2
-        for index, one in enumerate(value):
-            bytes_left -= size(one) + 1
-            if bytes_left < 0:
-                return value[:index], True
-    if isinstance(value, dict) and (shorter := _cut_dict(value, limit)) is not None:
-        return shorter, True
-    text = value if isinstance(value, str) else compact(value)
-    shown = text[:limit]
-    while shown and (shown_bytes := size(shown + "…")) > limit:
-        shown = shown[: max(len(shown) * limit // shown_bytes - 1, 0)]
-    return shown + "…", True
-
-
-def _cut_dict(value: dict[str, Any], limit: int) -> dict[str, Any] | None:
-    """A dict without the last items of its largest list, or the first members of a flat one; None: neither fits."""
-    if not any(isinstance(one, list | dict) for one in value.values()):
-        kept, bytes_left = {}, limit - 2
-        for name, one in value.items():
-            if (bytes_left := bytes_left - size({name: one})) < 0:
-                break
-            kept[name] = one
-        return kept
-    name = max(value, key=lambda one: size(value[one]) if isinstance(value[one], list) else 0)
-    left = limit - size(value | {name: []})
-    if not isinstance(value[name], list) or left < size(value[name][:1]):
-        return None
-    return value | {name: cut(value[name], left)[0]}
-
-
 def diagnostic(parts: Mapping[str, Any], limit: int = MAX_DIAGNOSTIC_BYTES) -> Any:
     """Arguments or a result for people: without secrets, phone numbers and NUL, within `limit` bytes of JSON.
 
-    The longest members are cut first; where all are short, the whole becomes the beginning of its JSON, a string.
+    The longest members are cut first, by rows; where all are short, the last ones are left out. `_left_out` says how
+    much is missing, where there is room for it.
     """
     if is_too_deep(parts):
         return f"nested deeper than {MAX_JSON_DEPTH} levels"
     if any(isinstance(one, float) and not math.isfinite(one) for one in json_parts(parts)):
         parts = {name: str(value) for name, value in parts.items()}
     value: dict[str, Any] = redact(map_texts(parts, lambda text: _without_tail(clean(text), limit)))
+    if size(value) <= limit:
+        return value
+    fitted, left_out = _shortened(value, max(limit - _NOTE_BYTES, limit // 2))
+    noted = {**fitted, "_left_out": left_out}
+    return noted if size(noted) <= limit else fitted
+
+
+def _shortened(value: dict[str, Any], limit: int) -> tuple[dict[str, Any], LeftOut]:
+    """An object within `limit` bytes of JSON, and what was left out of it."""
+    left_out: LeftOut = {}
     for _ in range(len(_MAX_PART_BYTES)):
         if (excess := size(value) - limit) <= 0:
-            return value
+            return value, left_out
         name = max(value, key=lambda one: size(value[one]))
-        value[name], is_cut = cut(value[name], max(size(value[name]) - excess, _MIN_PART_BYTES))
-        if not is_cut:
+        value, missing = fit_members(value, {name: max(size(value[name]) - excess, _MIN_PART_BYTES)})
+        if not missing:
             break
-    return cut(value, limit)[0]
+        left_out |= missing
+    fitted, missing = fit_rows(value, limit)
+    return fitted or {}, left_out | missing
 
 
 def _without_tail(text: str, chars: int) -> str:

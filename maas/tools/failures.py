@@ -9,7 +9,8 @@ import structlog
 
 from maas.engine.stages import failure_message
 from maas.tools.arguments import ToolArguments
-from maas.tools.calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, cut, refused, to_json
+from maas.tools.calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, refused, to_json
+from maas.tools.rows import fit_rows
 from maas.tools.tool import Tool, ToolContext
 from maas.tools.wording import Preview, stored_wording
 from shared.errors import MaasError
@@ -23,13 +24,16 @@ log = structlog.get_logger()
 
 def approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
     """The body of a call that waits. Code shows the call to the user below the answer."""
+    shown, left_out = fit_rows(arguments.values, MAX_DATA_BYTES)
+    meta = {"_meta": {"cut": ["arguments"]}} if left_out else {}
     return refused(
         "approval_required",
         "not done yet, it waits for the user's approval: say what will happen, do not call it again. Below your "
         "answer the user sees what waits, and how to decide",
         approval_required=True,
-        arguments=cut(arguments.values, MAX_DATA_BYTES)[0],
+        arguments=shown,
         reason=tool.reason or tool.description.strip().splitlines()[0],
+        **meta,
     )
 
 

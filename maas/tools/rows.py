@@ -53,6 +53,21 @@ def fit_rows(value: Any, limit: int) -> tuple[Any, LeftOut]:
     return fitted, {name: one for name, one in left_out.items() if name in most}
 
 
+def fit_members(value: Mapping[str, Any], limits: Mapping[str, int]) -> tuple[dict[str, Any], LeftOut]:
+    """An object whose members have at most `limits` bytes of JSON, by their names, and what was left out of them."""
+    fitted = dict(value)
+    left_out: LeftOut = {}
+    for name, limit in limits.items():
+        fitted[name], missing = fit_rows(value[name], limit)
+        left_out |= {name if part == DATA else f"{name}.{part}": one for part, one in missing.items()}
+    return fitted, left_out
+
+
+def left_out_meta(left_out: LeftOut) -> dict[str, Any]:
+    """`_meta` of a result from whose data this was left out; empty where nothing was."""
+    return {"_meta": {"cut": [DATA], "left_out": left_out}} if left_out else {}
+
+
 def merged(earlier: Mapping[str, Mapping[str, int]], later: LeftOut) -> LeftOut:
     """What two cuts, one after the other, have left out together."""
     whole: LeftOut = {name: dict(one) for name, one in earlier.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,6 +11,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from maas.agents.tasks import MAX_RESULTS_TOKENS
+from shared import tokens
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import executions, kill, lines, settings
 from tests.model_server import ModelServer
@@ -321,6 +324,27 @@ def test_results_cannot_close_their_fence(stack: Stack, models: ModelServer, use
     finish(stack, run_id)
     (prompt,) = models.prompts("responder")
     assert prompt.count("</results>") == 1 and prompt.count("<step>") == 2  # its own, and the sentence that names it
+
+
+def test_long_results_are_cut_by_rows(stack: Stack, models: ModelServer, user: UUID, begin: Begin) -> None:
+    """What a model is shown of earlier steps is whole JSON, and says how much is missing; so does what is stored."""
+    rows = [{"id": number, "spend": number * 1.5} for number in range(2000)]
+    models.replies["responder"] = json.dumps(rows)
+    begin()
+    run_id = task(stack, user, [think(), write("one"), think(1, 2)])
+    finish(stack, run_id)
+    stored = results(stack, run_id)[0]
+    kept = json.loads(stored["text"])
+    assert 500 < len(kept) < 2000 and kept == rows[: len(kept)]
+    assert stored["_meta"]["left_out"] == {"data": {"rows": 2000 - len(kept), "of": 2000}}
+    _, prompt = models.prompts("responder")
+    found = re.search(r"<results>\n(.*)\n</results>", prompt, re.DOTALL)
+    assert found is not None and tokens.count(found[0]) <= MAX_RESULTS_TOKENS + 50
+    shown, written = json.loads(found[1]).values()
+    short = json.loads(shown["data"])
+    assert 50 < len(short) < len(kept) and short == rows[: len(short)]
+    assert shown["_meta"]["left_out"] == {"data": {"rows": 2000 - len(short), "of": 2000}}
+    assert written["data"]["written"] == "one"
 
 
 def test_a_task_without_steps_fails(stack: Stack, user: UUID, begin: Begin) -> None:

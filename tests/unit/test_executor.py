@@ -10,13 +10,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
 from structlog.testing import capture_logs
 
 from maas.tools.arguments import fingerprint, read_arguments
-from maas.tools.calls import MAX_DATA_BYTES, MAX_RESULT_BYTES, ToolAnswer, ToolFailure, ToolResult, cut
+from maas.tools.calls import MAX_DATA_BYTES, MAX_RESULT_BYTES, ToolAnswer, ToolFailure, ToolResult
 from maas.tools.executor import Executor
 from maas.tools.permissions import Permissions
 from maas.tools.rows import size
@@ -419,9 +417,12 @@ async def test_a_refusal_is_bounded() -> None:
     assert all(len(result.text().encode()) <= MAX_RESULT_BYTES for result in results)
 
 
-@given(st.one_of(st.text(), st.lists(st.text()), st.dictionaries(st.text(), st.text())), st.integers(16, 200))
-def test_cut_keeps_what_fits(value: Any, limit: int) -> None:
-    shown, is_cut = cut(value, limit)
-    assert size(shown) <= limit
-    assert is_cut == (size(value) > limit)
-    assert is_cut or shown == value
+async def test_what_a_handler_has_left_out_is_said_with_what_is_cut_here() -> None:
+    """By name and number, with how to ask for it."""
+    rows = [{"id": number, "text": "z" * 90} for number in range(400)]
+    answer = ToolAnswer({"rows": rows, "said": ["a"]}, left_out={"said": {"rows": 3, "of": 4}})
+    (result,) = await Bench(made("read", lambda _: answer)).run(("act", {}))
+    kept = len(result.body["data"]["rows"])
+    meta = result.body["_meta"]
+    assert meta["left_out"] == {"said": {"rows": 3, "of": 4}, "rows": {"rows": 400 - kept, "of": 400}}
+    assert meta["cut"] == ["data"] and "act" in meta["rest"]

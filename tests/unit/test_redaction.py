@@ -70,6 +70,7 @@ def test_the_longest_parts_are_cut_first() -> None:
         name: body[name] for name in body if name != "data"
     }
     assert kept["data"] == body["data"][: len(kept["data"])] and len(kept["data"]) > 10
+    assert kept["_left_out"] == {"data": {"rows": 500 - len(kept["data"]), "of": 500}}
 
 
 def test_a_secret_at_the_cut_is_not_halved() -> None:

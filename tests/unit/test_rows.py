@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maas.tools.rows import fit_rows, how_to_see_the_rest, merged, size
+from maas.tools.rows import fit_members, fit_rows, how_to_see_the_rest, merged, size
 
 ROWS = [{"id": f"{number}", "name": f"Кампания {number}", "spend": 1234.56 + number} for number in range(100)]
 JSON = st.recursive(
@@ -113,3 +113,20 @@ def test_what_is_nested_deeply_costs_no_more(depth: int) -> None:
     for value in (deep, json.dumps(deep), {"text": json.dumps(deep), "spend": 70}):
         fitted, left_out = fit_rows(value, 5000)
         assert left_out and size(fitted) <= 5000
+
+
+def test_members_have_limits_of_their_own() -> None:
+    """What was left out of each is counted under its name; the others stay as they are."""
+    value = {"passages": ROWS, "answer": "слово " * 100, "by": {"day": ROWS, "n": 1}, "found": 7}
+    fitted, left_out = fit_members(value, {"passages": 1000, "answer": 100, "by": 1000})
+    passages, days = len(fitted["passages"]), len(fitted["by"]["day"])
+    assert fitted["found"] == 7 and fitted["passages"] == ROWS[:passages]
+    assert {name: size(fitted[name]) for name in ("passages", "answer", "by")} == pytest.approx(
+        {"passages": 1000, "answer": 100, "by": 1000}, rel=0.15
+    )
+    assert left_out == {
+        "passages": {"rows": 100 - passages, "of": 100},
+        "answer": {"characters": 600 - len(fitted["answer"]) + 1, "of": 600},
+        "by.day": {"rows": 100 - days, "of": 100},
+    }
+    assert fit_members({"found": [1]}, {"found": 100}) == ({"found": [1]}, {})

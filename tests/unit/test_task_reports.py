@@ -37,6 +37,17 @@ def test_a_report_has_no_json_and_no_foreign_words(status: str, body: Any, ru: s
     assert en is None or report("Дело", steps, "en").splitlines()[2] == f"1. Шаг: {en}"
 
 
+def test_calls_that_are_too_many_are_left_out_and_counted() -> None:
+    """Each result is whole or says itself what is missing from it."""
+    long = {"success": True, "data": [{"id": number} for number in range(300)], "_meta": {}}
+    body, _ = joined([(long, "done")] * 20)
+    assert {len(one["data"]) for one in body["data"]} and len(body["data"]) == 20
+    assert all(one["_meta"]["left_out"]["data"]["of"] == 300 for one in body["data"])
+    refusal = refused("failed", "no " * 300)
+    body, _ = joined([(refusal, "failed")] * 40)
+    assert body["_meta"]["left_out"] == {"data": {"rows": 40 - len(body["data"]), "of": 40}}
+
+
 def test_several_calls_of_a_step_are_counted() -> None:
     done = {"success": True, "data": {"id": 1}}
     body, status = joined([(done, "done"), (WAITING, "waiting"), (done, "done"), (SERVER_ERROR, "failed")])

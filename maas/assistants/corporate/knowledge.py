@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from maas.assistants.corporate.lightrag_client import Mode
-from maas.tools.calls import cut
+from maas.tools.rows import LeftOut, fit_members
 from shared.text import clean, one_line, shorten
 
 MAX_RESPONSE_BYTES = 14_500  # these and those below: of JSON, together less than a tool may return
@@ -17,6 +17,12 @@ MAX_REFERENCES_BYTES = 4_000
 MAX_DOCUMENTS_BYTES = 16_000
 MAX_PASSAGE_CHARS = 1_500
 MAX_DESCRIPTION_CHARS = 200
+_DATA_LIMITS = {
+    "passages": MAX_PASSAGES_BYTES,
+    "entities": MAX_GRAPH_BYTES,
+    "relations": MAX_GRAPH_BYTES,
+    "references": MAX_REFERENCES_BYTES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +65,15 @@ class KnowledgeAnswer:
     found: int | None
     documents: tuple[UUID, ...] | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "response": cut(self.response, MAX_RESPONSE_BYTES)[0],
-            "references": references_json(self.references),
+    def fitted(self) -> tuple[dict[str, Any], LeftOut]:
+        """JSON within what a tool may return, and what was left out of it."""
+        shown = {
+            "response": self.response,
+            "references": [one.to_json() for one in self.references],
             "llm_generated": self.is_generated,
             "found": self.found,
         }
+        return fit_members(shown, {"response": MAX_RESPONSE_BYTES, "references": MAX_REFERENCES_BYTES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +103,16 @@ class KnowledgeData:
     relations: tuple[dict[str, str], ...] = ()
     documents: tuple[UUID, ...] | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "passages": cut([one.to_json() for one in self.passages], MAX_PASSAGES_BYTES)[0],
-            "entities": cut([_shortened(one) for one in self.entities], MAX_GRAPH_BYTES)[0],
-            "relations": cut([_shortened(one) for one in self.relations], MAX_GRAPH_BYTES)[0],
-            "references": references_json(self.references),
+    def fitted(self) -> tuple[dict[str, Any], LeftOut]:
+        """JSON within what a tool may return, and what was left out of it."""
+        shown = {
+            "passages": [one.to_json() for one in self.passages],
+            "entities": [_shortened(one) for one in self.entities],
+            "relations": [_shortened(one) for one in self.relations],
+            "references": [one.to_json() for one in self.references],
             "found": self.found,
         }
+        return fit_members(shown, _DATA_LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +159,6 @@ class KnowledgeBackend(Protocol):
     async def track_status(self, user_id: UUID, track_id: str) -> list[TrackedDocument]: ...
 
     async def pipeline_status(self, user_id: UUID) -> KnowledgeState: ...
-
-
-def references_json(references: tuple[Reference, ...]) -> Any:
-    """The first references that fit."""
-    return cut([one.to_json() for one in references], MAX_REFERENCES_BYTES)[0]
 
 
 def _shortened(fields: dict[str, str]) -> dict[str, str]:

@@ -15,14 +15,21 @@ from uuid import UUID
 import structlog
 from pydantic import BaseModel, Field, StringConstraints
 
-from maas.assistants.corporate.knowledge import MAX_DOCUMENTS_BYTES, KnowledgeBackend, KnowledgeQuery
+from maas.assistants.corporate.knowledge import (
+    MAX_DOCUMENTS_BYTES,
+    KnowledgeAnswer,
+    KnowledgeBackend,
+    KnowledgeData,
+    KnowledgeQuery,
+)
 from maas.assistants.corporate.lightrag import KnowledgeBusy, LightragBackend
 from maas.assistants.corporate.lightrag_client import Mode
 from maas.assistants.corporate.own_knowledge import OwnBackend
 from maas.assistants.corporate.settings import CorporateSettings
 from maas.engine.stages import Deps
 from maas.memory.search import search
-from maas.tools.calls import ToolAnswer, ToolFailure, cut
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.rows import fit_members
 from maas.tools.tool import Tool, ToolContext, tool
 from shared.text import clean, one_line, shorten
 from shared.vendors import VendorError
@@ -98,7 +105,7 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
         with _failures():
             answer = await where.of(context.user_id).query(context.user_id, arguments.question())
         said = await search_dialogues(deps, context.user_id, arguments.query)
-        return ToolAnswer(_noted(answer.to_json(), answer.found, said), documents=answer.documents)
+        return _answer(answer, said)
 
     @tool(name="lightrag_query_data", domain=DOMAIN, effect="read", timeout=QUERY_TIMEOUT_S)
     async def lightrag_query_data(arguments: KnowledgeArguments, context: ToolContext) -> Any:
@@ -106,17 +113,20 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
         with _failures():
             data = await where.of(context.user_id).query_data(context.user_id, arguments.question())
         said = await search_dialogues(deps, context.user_id, arguments.query)
-        return ToolAnswer(_noted(data.to_json(), data.found, said), documents=data.documents)
+        return _answer(data, said)
 
     @tool(name="lightrag_track_status", domain=DOMAIN, effect="read")
     async def lightrag_track_status(arguments: TrackArguments, context: ToolContext) -> Any:
         """Show how far the documents of one upload are: pending, processing, processed or failed."""
         with _failures():
             documents = await where.of(context.user_id).track_status(context.user_id, arguments.track_id)
-        shown = cut([one.to_json() for one in documents], MAX_DOCUMENTS_BYTES)[0]
         counts = Counter(one.status for one in documents)
-        data = {"track_id": arguments.track_id, "found": len(documents), "statuses": counts, "documents": shown}
-        return data if documents else data | {"note": UNKNOWN_TRACK}
+        found = {"track_id": arguments.track_id, "found": len(documents), "statuses": counts}
+        if not documents:
+            return found | {"documents": [], "note": UNKNOWN_TRACK}
+        listed = {"documents": [one.to_json() for one in documents]}
+        shown, left_out = fit_members(listed, {"documents": MAX_DOCUMENTS_BYTES})
+        return ToolAnswer(found | shown, left_out=left_out)
 
     @tool(name="lightrag_get_pipeline_status", domain=DOMAIN, effect="read")
     async def lightrag_get_pipeline_status(context: ToolContext) -> Any:
@@ -130,7 +140,7 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
 async def search_dialogues(deps: Deps, user_id: UUID, query: str) -> list[dict[str, str]]:
     """What this user's messages and answers hold of a query, the best first: notes are messages, too."""
     hits = await search(deps.db, user_id, query, limit=MAX_SAID, query_embedder=deps.query_embedder)
-    said = [
+    return [
         {
             "when": one.occurred_at.date().isoformat(),
             "by": one.speaker,
@@ -139,8 +149,14 @@ async def search_dialogues(deps: Deps, user_id: UUID, query: str) -> list[dict[s
         for one in hits
         if one.coverage >= MIN_SAID_COVERAGE
     ]
-    shown: list[dict[str, str]] = cut(said, MAX_SAID_BYTES)[0]
-    return shown
+
+
+def _answer(answer: KnowledgeAnswer | KnowledgeData, said: list[dict[str, str]]) -> ToolAnswer:
+    """What documents and dialogues hold, each within its part of a result."""
+    data, left_out = answer.fitted()
+    shown, missing = fit_members({"said": said}, {"said": MAX_SAID_BYTES})
+    data = _noted(data, answer.found, shown["said"])
+    return ToolAnswer(data, documents=answer.documents, left_out=left_out | missing)
 
 
 def _noted(data: dict[str, Any], found: int | None, said: list[dict[str, str]]) -> dict[str, Any]:

@@ -217,8 +217,13 @@ async def test_long_texts_are_cut(knowledge: Knowledge, server: Running) -> None
     long = {f"{'папка/' * 60}{number}.md": {"text": "Отпуск длится «28» дней. " * 200} for number in range(20)}
     server.merge({"documents": long | {name: None for name in LIGHTRAG["documents"]}})
     for name in NAMES[:2]:
-        data = await knowledge.data(name, {"query": "Сколько длится отпуск"})
-        assert data["found"] == 20 and 0 < len(data["references"]) <= 20
+        body = await knowledge.call(name, {"query": "Сколько длится отпуск"})
+        data, left_out = body["data"], body["_meta"]["left_out"]
+        assert size(data) <= MAX_DATA_BYTES
+        assert data["found"] == 20 and 0 < len(data["references"]) < 20
+        assert left_out["references"] == {"rows": 20 - len(data["references"]), "of": 20}
+        if name == "lightrag_query_data":
+            assert left_out["passages"]["rows"] == left_out["passages"]["of"] - len(data["passages"])
 
 
 async def test_uploads_and_the_pipeline(knowledge: Knowledge, server: Running) -> None:
@@ -292,7 +297,7 @@ def passage(number: int, text: str, heading: str = "Отпуск > Длител�
 
 def test_our_own_answer_is_numbered_quotations() -> None:
     found = Found([passage(1, "Отпуск длится 28 дней.\x00"), passage(2, "Заявление — за две недели.", "", None)], 61)
-    data = quoted(found, KnowledgeQuery("Сколько длится отпуск")).to_json()
+    data = quoted(found, KnowledgeQuery("Сколько длится отпуск")).fitted()[0]
     assert data == {
         "response": "[1] manuals/vacation.md, Отпуск > Длительность, page 3\n«Отпуск длится 28 дней.»\n\n"
         "[2] manuals/vacation.md\n«Заявление — за две недели.»",
@@ -308,7 +313,8 @@ def test_our_own_answer_is_numbered_quotations() -> None:
 
 
 def test_our_own_passages() -> None:
-    data = listed(Found([passage(1, "Отпуск длится 28 дней.")], 1), KnowledgeQuery("Сколько длится отпуск")).to_json()
+    found = Found([passage(1, "Отпуск длится 28 дней.")], 1)
+    data, left_out = listed(found, KnowledgeQuery("Сколько длится отпуск")).fitted()
     reference = {
         "reference_id": "1",
         "file_path": "manuals/vacation.md",
@@ -322,13 +328,15 @@ def test_our_own_passages() -> None:
         "references": [reference],
         "found": 1,
     }
+    assert left_out == {}
 
 
 @pytest.mark.parametrize("make", [quoted, listed])
 def test_a_hundred_long_passages_fit(make: Any) -> None:
     found = Found([passage(number, "«Ж»\n" * 500, "Глава " * 100) for number in range(100)], 1000)
-    data = make(found, KnowledgeQuery("Сколько длится отпуск", top_k=100)).to_json()
+    data, left_out = make(found, KnowledgeQuery("Сколько длится отпуск", top_k=100)).fitted()
     assert size(data) < MAX_DATA_BYTES - 500 and len(data["references"]) > 5
+    assert left_out["references"] == {"rows": 100 - len(data["references"]), "of": 100}
 
 
 async def test_our_own_documents_are_found_by_their_user(
