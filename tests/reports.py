@@ -23,6 +23,12 @@ async def read_report(which: Which) -> Any:
 
 
 @tool(domain="adverts", effect="read")
+async def read_codes(which: Which) -> Any:
+    """Read codes, which no other number has."""
+    return [{"code": 10_000 * (which.number + 1) + row} for row in range(200)]
+
+
+@tool(domain="adverts", effect="read")
 async def know_account() -> Any:
     """What is known of the account."""
     return {"account": "Heron & Sons", "rows": [f"row {row}: <{row * 7919}>" for row in range(2000)]}
@@ -45,4 +51,4 @@ async def _report(_: Day, __: ToolContext) -> Any:
 
 _ABOUT = "Read a report. One row for each campaign, with its spend, leads and the cost of a lead."
 MANY = Toolset(Tool(f"report_{number}", "adverts", _ABOUT, "read", _report, Day) for number in range(40))
-TOOLS = Toolset([read_report, know_account, know_day])
+TOOLS = Toolset([read_report, read_codes, know_account, know_day])

@@ -12,13 +12,12 @@ from maas.agents.definition import Definition
 from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.optional_tool import OPTIONAL_QUESTIONS
 from maas.agents.slot_step import SlotStep, agent_of, dialogue_tools
-from maas.agents.tool_loop import NO_WORDS, LoopResult, ResponderModel, final_text, fitted_messages, tell
-from maas.prompting.result_room import result_room
+from maas.agents.tool_loop import NO_WORDS, LoopResult, ResponderModel, final_text, tell, with_results
 from maas.runs.debug_info import debug_log
-from maas.tools.bounds import MAX_DIALOGUE_TOKENS
 from maas.tools.calls import ToolResult
 from maas.tools.executor import Executor
 from maas.tools.ledger import add_messages
+from maas.tools.shown_results import ShownResults
 from maas.tools.tool import Tool, Toolset
 from shared.errors import MaasError
 from shared.models import Reply, Request
@@ -51,7 +50,7 @@ async def collect(
     await step.begin(is_deciding=not context.notice)
     names = frozenset(one.name for one in tools or step.tools) | {OPTIONAL_QUESTIONS.name}
     first, text, corrections = context.deciding.take(), "", 0
-    room = left = await result_room(model.deps, request, MAX_DIALOGUE_TOKENS)
+    shown = ShownResults()
     choice: ToolChoice = request.tool_choice
     done = await step.complete()
     if done is not None and done.final is not None:
@@ -67,8 +66,7 @@ async def collect(
             await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
             results = await step.make(reply.calls, executor)
             await add_messages(model.run, results, reply)
-            answers, left = await fitted_messages(results, left, room)
-            request = replace(request, messages=(*request.messages, reply.message(), *answers))
+            request = await with_results(model, request, reply, results, shown)
         elif number == 1 and not (step.is_completed or step.paragraphs(text)):
             await step.close()
             return LoopResult(reply, request.messages, number)  # nothing was said

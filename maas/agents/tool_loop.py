@@ -18,10 +18,11 @@ from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
 from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
-from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_round
+from maas.tools.bounds import MAX_DIALOGUE_TOKENS
 from maas.tools.calls import ToolResult, tag_safe_json
 from maas.tools.executor import Executor
 from maas.tools.ledger import add_messages
+from maas.tools.shown_results import ShownResults, WholeResult
 from maas.tools.tool import Tool
 from shared.models import Message, Reply, Request, ToolCall, spec_of
 from shared.models.calls import StreamListener
@@ -116,7 +117,7 @@ async def run_tool_loop(
 
     A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
     """
-    room = left = await result_room(model.deps, request, MAX_DIALOGUE_TOKENS)
+    shown = ShownResults()
     max_rounds += bool(chosen)
     for number in range(1, max_rounds + 1):
         if number == max_rounds:
@@ -138,8 +139,7 @@ async def run_tool_loop(
         results = await making.run(executed)
         await add_messages(model.run, results, reply)
         results = [replace(result, call=call) for result, call in zip(results, reply.calls, strict=True)]
-        answers, left = await fitted_messages(results, left, room)
-        request = replace(request, messages=(*request.messages, reply.message(), *answers))
+        request = await with_results(model, request, reply, results, shown)
         if (final := final_text(results)) is not None:
             return LoopResult(tell(model, reply, final), request.messages, number, is_final=True)
         if is_over():
@@ -183,15 +183,15 @@ def tell(model: ResponderModel, reply: Reply, text: str) -> Reply:
     return ToolReply(text, reply.finish, (), reply.usage, reply.raw)
 
 
-async def fitted_messages(results: Sequence[ToolResult], left: int, room: int) -> tuple[list[Message], int]:
-    """The messages that give results to the model within the tokens that are `left` of `room`, and how many are then.
-
-    They are without latencies: see ToolResult.untimed.
-    """
-    named = [(one.call.name, one.untimed()) for one in results]
-    bodies, left = await fit_round(named, left, [one.tool for one in results], room)
-    fitted = [replace(one, body=body) for one, body in zip(results, bodies, strict=True)]
-    return [one.call.result(one.text(), is_error=not one.is_success) for one in fitted], left
+async def with_results(
+    model: ResponderModel, request: Request, reply: Reply, results: Sequence[ToolResult], shown: ShownResults
+) -> Request:
+    """The request with a reply and the results of its calls, as far as the model's room for results of tools goes."""
+    messages = (*request.messages, reply.message())
+    said = replace(request, messages=tuple(one for one in messages if one.role != "tool"))
+    room = await result_room(model.deps, said, MAX_DIALOGUE_TOKENS)
+    whole = [WholeResult(one.call, one.untimed(), one.tool) for one in results]
+    return replace(request, messages=await shown.add(messages, whole, room))
 
 
 def fenced_json(tag: str, value: Any) -> str:

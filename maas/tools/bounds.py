@@ -19,8 +19,8 @@ from shared.text import offload
 MAX_RESULT_TOKENS = 16_000  # of all results that the agent of a domain puts into words
 MAX_CONTEXT_TOKENS = 2_000  # of the results of all context providers
 MAX_DIALOGUE_TOKENS = 64_000  # of the results of all rounds of a tool loop
-MIN_ROUND_TOKENS = 1_000  # of the results of one round, however many there were before; less of a small room
-MIN_ROUND_SHARE = 5  # of the room of a dialogue: the least of a round is at most this part
+LEFT_OUT = "left out: call it again if you need it"
+MIN_OLD_TOKENS = 150  # of a result of an earlier round, where the newest ones are long
 MAX_QUESTION_TOKENS = 2_000  # of the question that a model passes on to the agent of a domain
 _OPTIONAL_PARTS = ("_entityMap", "recommendations", "arguments")
 _WRAPPER_BYTES = 700  # of a result beside its data
@@ -50,20 +50,33 @@ async def fit_together(
     return await offload(sum(map(size, bodies)), _fit_together, bodies, max(left, 0), tools or (None,) * len(bodies))
 
 
-async def fit_round(
-    named: Sequence[tuple[str, Body]],
-    left: int,
-    tools: Sequence[Tool | None] = (),
-    room: int = MAX_DIALOGUE_TOKENS,
-) -> tuple[list[Body], int]:
-    """The bodies of one round of a tool loop that has `left` of `room` tokens for results, and what is left then."""
-    least = min(MIN_ROUND_TOKENS, room // MIN_ROUND_SHARE)
-    bodies = [body for _, body in named]
-    sizes = sum(map(size, bodies))  # a text has no more tokens than bytes
-    if sizes > min(left, least):
-        bodies = await fit_together(named, max(left, least), tools)
-        sizes = await offload(sum(map(size, bodies)), _total, bodies)
-    return bodies, left - sizes
+async def fit_rounds(rounds: Sequence[Sequence[tuple[str, Body, Tool | None]]], room: int) -> list[Body]:
+    """The bodies of all rounds of a tool loop in order, within `room` tokens together; each with its name and tool.
+
+    Where they do not fit, the newest round has all but what the older ones need, MIN_OLD_TOKENS for each of these and
+    half of the room at most; the older ones get equal parts of what it leaves.
+    """
+    every = [one for round_ in rounds for one in round_]
+    if sum(size(body) for _, body, _ in every) <= room:  # a text has no more tokens than bytes
+        return [body for _, body, _ in every]
+    *older, newest = [list(round_) for round_ in rounds]
+    old = [one for round_ in older for one in round_]
+    needed = await _cost_of(old)
+    kept = min(needed, len(old) * MIN_OLD_TOKENS, room // 2)
+    fitted = await _fit_named(newest, room - kept)
+    left = room - await _cost_of([(name, body, tool) for (name, _, tool), body in zip(newest, fitted, strict=True)])
+    return [*await _fit_named(old, left), *fitted]
+
+
+async def _fit_named(named: Sequence[tuple[str, Body, Tool | None]], max_tokens: int) -> list[Body]:
+    return await fit_together([one[:2] for one in named], max_tokens, [tool for _, _, tool in named])
+
+
+async def _cost_of(named: Sequence[tuple[str, Body, Tool | None]]) -> int:
+    """The tokens of bodies with the names of their tools."""
+    bodies = [body for _, body, _ in named]
+    names = sum(tokens.count(name) + _NAME_TOKENS for name, _, _ in named)
+    return names + await offload(sum(map(size, bodies)), _total, bodies)
 
 
 def _total(bodies: Sequence[Body]) -> int:
@@ -90,7 +103,9 @@ def _fit(body: Body, max_tokens: int, tool: Tool | None) -> Body:
         fitted = _with_fewer_rows(short, max_bytes, tool)
     if _cost(fitted) <= max_tokens:
         return fitted
-    return {name: body[name] for name in ("success", "error_code") if name in body} | {"_meta": {"cut": ["all"]}}
+    least = {name: body[name] for name in ("success", "error_code") if name in body} | {"_meta": {"cut": ["all"]}}
+    noted = least | {"_meta": {"cut": ["all"], "rest": LEFT_OUT}}
+    return noted if _cost(noted) <= max_tokens else least
 
 
 def _with_fewer_rows(body: Body, max_bytes: int, tool: Tool | None) -> dict[str, Any]:

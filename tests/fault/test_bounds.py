@@ -34,6 +34,11 @@ def calls(first: int, count: int) -> list[tuple[str, str]]:
     return [("read_report", json.dumps({"number": number})) for number in range(first, first + count)]
 
 
+def results_in(request: dict[str, Any]) -> list[str]:
+    """The texts of all results that a model was sent."""
+    return [one["content"] for one in request["messages"] if one["role"] == "tool"]
+
+
 def content(request: dict[str, Any]) -> str:
     return "".join(str(one.get("content")) for one in request["messages"])
 
@@ -55,14 +60,14 @@ def test_twenty_reports_fit_one_agent(agency: Agency) -> None:
 
 
 def test_a_long_dialogue_stays_within_the_window(agency: Agency) -> None:
-    """Thirty reports in six rounds would have four times the window."""
+    """Thirty reports in six rounds would have four times the window: the newest are whole, the older ones are cut."""
     agency.models.rounds["responder"] = [calls(5 * number, 5) for number in range(6)]
     agency.open("single", [], REPORTS, toolset=["adverts"], limits={"calls": 30, "rounds": 8})
     assert agency.answer(agency.ask("How are we?")) == "A model answered."
     last = agency.models.said_to("responder")[-1]
     results = [json.loads(one["content"]) for one in last["messages"] if one["role"] == "tool"]
     assert len(results) == 30 and all(one["success"] for one in results)
-    assert "cut" not in results[0]["_meta"] and results[-1]["_meta"]["cut"]
+    assert results[0]["_meta"]["cut"] and all("cut" not in one["_meta"] for one in results[-5:])
     assert max(agency.models.sizes) < MAX_DIALOGUE_TOKENS + 12_000 < WINDOW
 
 
@@ -72,14 +77,64 @@ def test_a_small_model_is_sent_what_its_profile_allows(agency: Agency) -> None:
     agency.open("single", [], REPORTS | SMALL, toolset=["adverts"])
     assert agency.answer(agency.ask("How are we?")) == "A model answered."
     last = agency.models.said_to("responder")[-1]
-    texts = [one["content"] for one in last["messages"] if one["role"] == "tool"]
-    assert real(texts[0]) <= RESULT_TOKENS and real("".join(texts)) < 1.3 * RESULT_TOKENS
-    first, *more = map(json.loads, texts)
-    rows = len(first["data"])
-    assert 20 < rows < 240 and first["data"][-1]["spend"] == (rows - 1) * 1.5
-    assert first["_meta"]["left_out"] == {"data": {"rows": 240 - rows, "of": 240}}
-    assert "call read_report again with other arguments (number)" in first["_meta"]["rest"]
-    assert len(more) == 3 and all(one["success"] and one["_meta"]["cut"] for one in more)
+    texts = results_in(last)
+    assert real("".join(texts)) <= RESULT_TOKENS
+    old, *newest = map(json.loads, texts)
+    assert len(newest) == 3 and old["success"] and old["_meta"]["cut"]
+    for one in newest:
+        rows = len(one["data"])
+        assert 10 < rows < 240 and one["data"][-1]["spend"] == (rows - 1) * 1.5
+        assert one["_meta"]["left_out"] == {"data": {"rows": 240 - rows, "of": 240}}
+        assert "call read_report again with other arguments (number)" in one["_meta"]["rest"]
+
+
+ROUNDS = 9
+
+
+@pytest.mark.parametrize("routing", ["single", "meta_tools"])
+def test_older_rounds_make_room_for_the_newest(agency: Agency, routing: str) -> None:
+    """However many there are, all results together have what the profile allows, and each call has its answer."""
+    asked = [[("read_report", json.dumps({"number": number}))] for number in range(ROUNDS)]
+    agency.models.rounds["responder"] = asked
+    agency.open(routing, [], REPORTS | SMALL, toolset=["adverts"], limits={"rounds": ROUNDS + 1})
+    assert agency.answer(agency.ask("How are we?")) == "A model answered."
+    requests = [one for one in agency.models.said_to("responder") if one.get("tools")]
+    sizes = [[real(text) for text in results_in(one)] for one in requests]
+    assert [len(one) for one in sizes] == list(range(ROUNDS + 1))
+    assert max(map(sum, sizes)) <= RESULT_TOKENS, sizes
+    for *old, newest in sizes[1:]:
+        assert newest >= RESULT_TOKENS * 0.25 and newest > max([0, *old]), sizes
+    for request in requests:
+        calls = [call["id"] for one in request["messages"] for call in one.get("tool_calls") or ()]
+        assert calls == [one["tool_call_id"] for one in request["messages"] if one["role"] == "tool"]
+    earlier = [json.loads(text) for text in results_in(requests[-1])[:-1]]
+    assert all(one["success"] and one["_meta"]["cut"] and one["_meta"]["rest"] for one in earlier), earlier
+
+
+def test_a_window_that_is_known_lets_older_rounds_shrink(agency: Agency) -> None:
+    """Calls take room, too: what is left of it gets less with each round, and no request is longer than the window."""
+    window = 12_000
+    agency.models.window = window
+    asked = [[("read_report", json.dumps({"number": number, "why": "so " * 300}))] for number in range(8)]
+    agency.models.rounds["responder"] = asked
+    options = json.dumps([{"model": "openai:responder", "window": window}])
+    settings = REPORTS | {"MAAS_MODELS": options, "MAAS_MAX_TOKENS": "1000"}
+    agency.open("single", [], settings, toolset=["adverts"])
+    assert agency.answer(agency.ask("How are we?")) == "A model answered."
+    assert window * 0.4 < max(agency.models.sizes) <= window - 1000
+
+
+def test_figures_of_rows_that_older_rounds_have_lost_have_no_source(agency: Agency) -> None:
+    """The model was shown them in the first round, but not when it answered."""
+    agency.models.rounds["responder"] = [[("read_codes", json.dumps({"number": number}))] for number in range(4)]
+    agency.models.replies["responder"] = "One of them is 10150."
+    agency.open("single", [], REPORTS | SMALL, toolset=["adverts"], sourced_figures=True)
+    run_id = agency.ask("How are we?")
+    agency.answer(run_id)
+    _, second, *_, last = [one for one in agency.models.said_to("responder") if one.get("tools")]
+    assert "10150" in results_in(second)[0] and "10150" not in "".join(results_in(last))
+    (row,) = agency.stack.rows("select degraded from pipeline_runs where id = %s", run_id)
+    assert "figures" in row["degraded"]
 
 
 @pytest.mark.parametrize("has_agent", [True, False])

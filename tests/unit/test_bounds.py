@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maas.tools.bounds import MAX_RESULT_TOKENS, fit_body, fit_together
+from maas.tools.bounds import MAX_RESULT_TOKENS, fit_body, fit_rounds, fit_together
 from maas.tools.calls import MAX_DATA_BYTES, ToolAnswer, refused, succeeded, tag_safe_json
 from maas.tools.rows import size
 from shared import tokens
@@ -84,3 +84,35 @@ def test_one_body_in_bytes() -> None:
     assert fit_body(body, 20_000) == body
     short = fit_body(body, 3000)
     assert size(short) <= 3000 and short["_meta"]["cut"] == ["data"]
+
+
+def round_of(*lengths: int) -> list[tuple[str, Any, None]]:
+    return [("read_report", succeeded(ROWS[:length]), None) for length in lengths]
+
+
+def total(bodies: list[Any]) -> int:
+    return cost(["read_report"] * len(bodies), bodies)
+
+
+async def test_rounds_that_fit_are_left_alone() -> None:
+    rounds = [round_of(3), round_of(5, 1)]
+    assert await fit_rounds(rounds, 2000) == [body for one in rounds for _, body, _ in one]
+
+
+@pytest.mark.parametrize("rounds", [[round_of(400)] * 12, [round_of(9, 400), round_of(1), round_of(60, 2)]])
+async def test_older_rounds_shrink_first(rounds: list[Any]) -> None:
+    """The newest loses rows only where it is longer than half of the room; short ones stay whole."""
+    fitted = await fit_rounds(rounds, 4000)
+    assert total(fitted) <= 4000
+    before, count = [body for one in rounds for _, body, _ in one], len(rounds[-1])
+    if total(before[-count:]) < 2000:
+        assert fitted[-count:] == before[-count:]
+    else:
+        assert total(fitted[-count:]) > 1700
+    for whole, one in zip(before, fitted, strict=True):
+        assert one["success"] and (one == whole or one["_meta"]["cut"])
+
+
+async def test_a_result_of_an_old_round_always_says_that_it_was_cut() -> None:
+    *old, _ = await fit_rounds([round_of(400)] * 12, 2500)
+    assert all(one["_meta"]["cut"] and one["_meta"]["rest"] for one in old)

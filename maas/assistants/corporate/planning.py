@@ -31,8 +31,9 @@ from maas.engine.stages import Deps, Prompt
 from maas.model_registry import model_or_default, named_model
 from maas.prompting.prompts import read_prompts
 from maas.settings import Settings
-from maas.tools.bounds import MAX_RESULT_TOKENS, fit_round
+from maas.tools.bounds import MAX_RESULT_TOKENS
 from maas.tools.calls import ToolAnswer, ToolFailure, refused, tag_safe_json
+from maas.tools.shown_results import ShownResults, WholeResult
 from maas.tools.tool import NestedResult, OtherTools, Tool, ToolContext, tool
 from shared.errors import MaasError
 from shared.json import json_object
@@ -184,10 +185,7 @@ class _Planner:
     problem: str = ""  # why no further step begins
     deadline: float = field(default_factory=lambda: monotonic() + PLAN_S)
     outcomes: dict[int, StepOutcome] = field(default_factory=dict)
-    left: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.left = self.room
+    shown: ShownResults = field(default_factory=lambda: ShownResults(_as_text))
 
     async def execute(self) -> ToolAnswer:
         """Execute the steps in their order; the answer is what the user is to read."""
@@ -226,28 +224,28 @@ class _Planner:
             if not reply.calls:
                 return StepOutcome("not_needed", shorten(reply.text, MAX_NOTE_CHARS))
             first, *more = reply.calls
-            outcome, body, may_repeat = await self._make(name, first)
-            self.messages.append(_result_message(first, body))
-            self.messages += [_result_message(one, _only_one(name)) for one in more]
+            outcome, whole, may_repeat = await self._make(name, first)
+            self.messages = list(await self.shown.add(self.messages, [whole], self.room))
+            self.messages += [one.result(_as_text(_only_one(name)), is_error=True) for one in more]
             if not may_repeat:
                 break
             instruction = _AGAIN.format(tool=name)
         return outcome
 
-    async def _make(self, name: str, call: ToolCall) -> tuple[StepOutcome, Mapping[str, Any], bool]:
-        """What became of a call of this step's tool, what the model reads of it, and whether it may try again."""
+    async def _make(self, name: str, call: ToolCall) -> tuple[StepOutcome, WholeResult, bool]:
+        """What became of a call of this step's tool, its result, and whether the model may try again."""
         tool = self.others.tools.get(call.name)
         if call.name != name or tool is None:
-            return StepOutcome("failed", f"it called {shorten(call.name, 64)}"), _only_one(name), True
+            refusal = WholeResult(call, _only_one(name), None)
+            return StepOutcome("failed", f"it called {shorten(call.name, 64)}"), refusal, True
         if tool.effect != "read" and longest_list(json_object(call.arguments)) >= MIN_MASS_ITEMS:
             body = refused(
                 "not_allowed", f"a mass operation of {MIN_MASS_ITEMS} and more is not allowed as a step of a plan"
             )
-            return StepOutcome("failed", body["message"]), body, False
+            return StepOutcome("failed", body["message"]), WholeResult(call, body, tool), False
         self.calls_left -= 1
         result = await self.others.call(name, call.arguments)
-        (shown,), self.left = await fit_round([(name, result.untimed())], self.left, [tool], self.room)
-        return _outcome_of(result), shown, _may_repeat(result, tool)
+        return _outcome_of(result), WholeResult(call, result.untimed(), tool), _may_repeat(result, tool)
 
     async def _ask(self, text: str, choice: Literal["auto", "none"]) -> Reply | None:
         """The model's reply to a message, which joins the dialogue; None where it fails, and then no step begins."""
@@ -304,8 +302,8 @@ def _only_one(name: str) -> dict[str, Any]:
     return refused("not_allowed", f"a step is one call of {name}: this one was not made")
 
 
-def _result_message(call: ToolCall, body: Mapping[str, Any]) -> Message:
-    return call.result(tag_safe_json(body, is_sorted=True), is_error=not body["success"])
+def _as_text(body: Mapping[str, Any]) -> str:
+    return tag_safe_json(body, is_sorted=True)
 
 
 def _outcome_of(result: NestedResult) -> StepOutcome:
