@@ -27,9 +27,9 @@ from maas.assistants.ads.targets import judge, versus_targets
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
-_SHOWN = ("roi", "qcpl", "cpl", "cpm", "ctr", "creative_qualification_rate", "tier")
+_SHOWN = ("roi", "qcpl", "cpl", "cpm", "ctr", "sales", "creative_qualification_rate", "tier")
 NOTES = {name: DEFINITIONS[name] for name in _SHOWN} | {
-    "results": "leads alone are stored by creative: where its ad sets have other goals, cpl and tier do not judge it, "
+    "results": "leads and sales are stored by creative: where ad sets have other goals, cpl and tier do not judge it, "
     "and getROIReport has its results goal by goal"
 }
 NO_CREATIVE = Refusal(
@@ -97,6 +97,7 @@ class CreativeFigures:
         self.leads: int = max(row["leads"], row["local_leads"])
         self.engaged: int = row["engaged"]
         self.qualified: int = row["qualified"]
+        self.sales: int = row["sales"]
         self.revenue: Decimal | None = revenue.of(row["revenue"])
         self.roi = roi(self.revenue, self.figures.spend)
         self.qcpl = revenue.qcpl(self.figures.spend, self.engaged)
@@ -123,6 +124,7 @@ class CreativeFigures:
             "leads_here": row["local_leads"],
             "qualified_leads_engaged": self.engaged,
             "qualified_leads_crm": self.qualified,
+            "sales": self.sales,
             "creative_qualification_rate": rounded(rate(self.engaged, self.figures.leads)),
             "revenue": rounded(self.revenue),
             "roi": rounded(self.roi),

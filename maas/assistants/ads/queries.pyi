@@ -149,6 +149,7 @@ class CreativesRow(TypedDict):
     local_leads: int | Any
     engaged: int | Any
     qualified: int | Any
+    sales: int | Any
     revenue: Decimal | Any
     score: int | Any
     risk_score: int | Any
@@ -517,6 +518,7 @@ class AdsCreativeResultsRow(TypedDict):
     leads: int | Any
     engaged: int | Any
     qualified: int | Any
+    sales: int | Any
     revenue: Decimal | Any
 
 ads_creative_results: Query[AdsCreativeResultsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz, pg.uuid]

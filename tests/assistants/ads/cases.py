@@ -18,6 +18,7 @@ RESULTS = {
     "local_leads": "leads",
     "qualified_leads_engaged": "engaged",
     "qualified_leads_crm": "qualified",
+    "sales": "sales",
 }
 NOTHING = dict.fromkeys((*FIGURES[:4], *RESULTS.values()), 0)
 

@@ -66,6 +66,7 @@ async def test_the_measure_that_is_asked_for_ranks(shop: Shop) -> None:
         ("leads", "Много"),
         ("qualified_leads", "Хорошие"),
         ("qualified_leads_crm", "Продажи"),
+        ("sales", "Продажи"),
         ("revenue", "Продажи"),
     ):
         data = await shop.data("getTopCreatives", {"metric": metric, "limit": 1})
@@ -74,6 +75,22 @@ async def test_the_measure_that_is_asked_for_ranks(shop: Shop) -> None:
     assert (await shop.data("getTopCreatives", {"metric": "leads"}))["ranked_by"]["means"].startswith("all leads")
     refused = await shop.call("getTopCreatives", {"metric": "results"})
     assert (refused["error_code"], refused["say"]) == ("failed", NO_RESULTS.say)
+
+
+async def test_sales_are_counted_by_creative(shop: Shop) -> None:
+    """What is sold in the CRM, priced or not, and what has paid elsewhere; a lost lead is none, one of no creative is
+    nobody's.
+    """
+    video = shop.creative("Ролик", "71")
+    for stage, revenue in (("142", 500), ("142", 0), (None, 90), ("143", 0), ("12", 0)):
+        shop.lead(9, source_creative_id=video, stage_id=stage, revenue=revenue)
+    shop.lead(9, stage_id="142", revenue=70)
+    (one,) = (await shop.data("getTopCreatives", {"metric": "sales"}))["creatives"]
+    assert (one["sales"], one["revenue"]) == (3, 590)
+    before = await shop.data("getCreatives", {"date_from": "2026-11-01", "date_to": "2026-11-09"})
+    assert before["creatives"][0]["sales"] == 0
+    report = await shop.data("getROIReport", {"period": "all"})
+    assert (report["creatives"][0]["sales"], report["without_creative"]["sales"], report["total"]["sales"]) == (3, 1, 3)
 
 
 async def test_tier_and_rates(shop: Shop) -> None:

@@ -120,7 +120,7 @@ async def test_directions(case: Case) -> None:
     results = case.truth.results("direction", case.window)
     data = await case.ask("getDirections", limit=100)
     case.list("getDirections", figures, data["directions"], FIGURES, key="name")
-    nothing = {"leads": 0, "engaged": 0, "qualified": 0, "revenue": 0.0}
+    nothing = {"leads": 0, "engaged": 0, "qualified": 0, "sales": 0, "revenue": 0.0}
     goals = case.truth.goals("direction", case.window)
     for one in data["directions"]:
         case.goals(f"getDirections {one['name']}", goals.get(one["name"], []), one)
@@ -149,7 +149,7 @@ async def test_creatives(case: Case, year: Year) -> None:
     figures = case.truth.figures("creative", case.window)
     results = case.truth.results("creative", case.window)
     titles = {ad.title: ad.creative for ad in year.agency.ads}
-    nothing = {"leads": 0, "engaged": 0, "qualified": 0, "revenue": 0.0}
+    nothing = {"leads": 0, "engaged": 0, "qualified": 0, "sales": 0, "revenue": 0.0}
     for tool in ("getCreatives", "getTopCreatives", "getWorstCreatives"):
         data = await case.ask(tool, limit=50)
         shown = [one | {"key": titles[one["title"]]} for one in data["creatives"]]
@@ -157,6 +157,7 @@ async def test_creatives(case: Case, year: Year) -> None:
         for one in shown:
             true = results.get(one["key"], nothing)
             spend = figures.get(one["key"], {}).get("spend", 0)
+            assert "sales" in one
             case.results(f"{tool} {one['title']}", true, spend, one | {"local_leads": one["leads_here"]})
             if "video" in one and one["key"] in figures:
                 case.same(f"{tool} {one['title']}", figures[one["key"]], one["video"], *VIDEO)
@@ -170,6 +171,10 @@ async def test_creatives(case: Case, year: Year) -> None:
             given = [one[metric] for one in data["creatives"] if one[metric] is not None and one["impressions"]]
             is_down = is_best == (best is max)
             case.same(f"{tool} {metric}", {"order": sorted(values, reverse=is_down)}, {"order": given}, "order")
+    sold = sorted((one["sales"] for key, one in results.items() if key in titles.values()), reverse=True)
+    data = await case.ask("getTopCreatives", metric="sales", limit=50)
+    given = [one["sales"] for one in data["creatives"] if one["sales"]]
+    case.same("getTopCreatives sales", {"order": [one for one in sold if one]}, {"order": given}, "order")
     for title, creative in list(titles.items())[:: 20 if case.period == "all" else 39]:
         if creative not in figures or all(one["title"] != title for one in shown):
             continue
@@ -183,7 +188,7 @@ async def test_return(case: Case, year: Year) -> None:
     figures = case.truth.figures("creative", case.window)
     results = case.truth.results("creative", case.window)
     total = case.truth.figures("account", case.window).get(case.account, {"spend": 0, "leads": 0, "cpl": None})
-    nothing = {"leads": 0, "engaged": 0, "qualified": 0, "revenue": 0.0}
+    nothing = {"leads": 0, "engaged": 0, "qualified": 0, "sales": 0, "revenue": 0.0}
     titles = {ad.title: ad.creative for ad in year.agency.ads}
     goals = case.truth.goals("creative", case.window)
     data = await case.ask("getROIReport", limit=100)
@@ -191,6 +196,7 @@ async def test_return(case: Case, year: Year) -> None:
     case.list("getROIReport", figures, shown, ("spend", "cpl"), key="key")
     for one in shown:
         spend = figures.get(one["key"], {}).get("spend", 0)
+        assert "sales" in one
         case.results(f"getROIReport {one['name']}", results.get(one["key"], nothing), spend, one)
         case.goals(f"getROIReport {one['name']}", goals.get(one["key"], []), one)
         lead_cpl = case.truth.lead_cpl("creative", one["key"], case.window)
@@ -239,7 +245,7 @@ async def test_leads_and_sales(case: Case) -> None:
     for key, of in in_stages.items():
         row = {"leads": stages[key]["count"]}
         row |= {name: stages[key][f"qualified_leads_{of}"] for name, of in _QUALIFIED.items()}
-        case.same(f"getFunnelStats {key}", of, row | {"revenue": stages[key]["revenue"]}, *of)
+        case.same(f"getFunnelStats {key}", of, row | {"revenue": stages[key]["revenue"]}, *(of.keys() - {"sales"}))
     for arguments, condition in (
         ({}, "true"),
         ({"is_qualified": True}, "is_qualified"),

@@ -214,6 +214,7 @@ async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> N
         "local_leads": 1,
         "qualified_leads_engaged": 0,
         "qualified_leads_crm": 1,
+        "sales": 0,
         "revenue": 0.0,
     }
     assert {"creative_qualification_rate", "crm_qualification_rate"} <= data["definitions"].keys()

@@ -27,7 +27,7 @@ _VIDEO = ", ".join(
 )
 _RESULTS = """
   count(*) as leads, count(*) filter (where is_engaged) as engaged, count(*) filter (where is_qualified) as qualified,
-  coalesce(sum(revenue), 0) as revenue
+  count(*) filter (where stage = 142) as sales, coalesce(sum(revenue), 0) as revenue
 """
 Rows = dict[Any, dict[str, Any]]
 

@@ -34,6 +34,7 @@ Metric = Literal[
     "leads",
     "qualified_leads",
     "qualified_leads_crm",
+    "sales",
     "revenue",
     "spend",
     "results",
@@ -46,9 +47,9 @@ MEANINGS: dict[Metric, str] = {
     "revenue": "what sold leads have paid: sales of other sources do not count",
 }
 NO_RESULTS = Refusal(
-    "leads alone are stored by creative, not purchases, clicks or other results: getROIReport has the results of "
-    "creatives goal by goal; tell the user that this list cannot be made",
-    "По креативам хранятся только заявки: рейтинга по покупкам и другим результатам нет.",
+    "leads and sales of the CRM are stored by creative, not purchases on a site, clicks or other results: metric sales "
+    "ranks by what was sold, getROIReport has other results goal by goal; tell the user that this list cannot be made",
+    "По креативам хранятся заявки и продажи из CRM: рейтинга по покупкам на сайте и другим результатам нет.",
 )
 SortKey = Callable[[CreativeFigures], tuple[Any, ...]]
 
@@ -60,7 +61,8 @@ class CreativesArguments(ListArguments):
 
 class RankedArguments(ListArguments):
     metric: Metric = Field(
-        "quality", description="quality: ROI, then QCPL, then CPL; results: of other goals than leads, as purchases"
+        "quality",
+        description="quality: ROI, then QCPL, then CPL; sales: leads sold; results: of other goals, as site purchases",
     )
     limit: int = Field(default=5, ge=1, le=50, description="How many to list")
 
@@ -185,6 +187,7 @@ def _value(one: CreativeFigures, metric: Metric) -> Decimal | int | None:
         "leads": one.leads,
         "qualified_leads": one.engaged,
         "qualified_leads_crm": one.qualified,
+        "sales": one.sales,
         "revenue": one.revenue,
         "spend": one.figures.spend,
     }

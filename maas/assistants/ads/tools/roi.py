@@ -31,6 +31,7 @@ _METRICS = {
         "cpl",
         "qualified_leads_crm",
         "qualified_leads_engaged",
+        "sales",
         "creative_qualification_rate",
         "crm_qualification_rate",
         "tier",
@@ -46,13 +47,18 @@ class Results:
     leads: int = 0
     engaged: int = 0
     qualified: int = 0
+    sales: int = 0
     revenue: Decimal | None = None
 
     def __add__(self, other: Results) -> Results:
         known = [one for one in (self.revenue, other.revenue) if one is not None]
         revenue = sum(known, Decimal(0)) if known else None
         return Results(
-            self.leads + other.leads, self.engaged + other.engaged, self.qualified + other.qualified, revenue
+            self.leads + other.leads,
+            self.engaged + other.engaged,
+            self.qualified + other.qualified,
+            self.sales + other.sales,
+            revenue,
         )
 
     def shown(self) -> dict[str, Any]:
@@ -60,6 +66,7 @@ class Results:
             "local_leads": self.leads,
             "qualified_leads_engaged": self.engaged,
             "qualified_leads_crm": self.qualified,
+            "sales": self.sales,
             "revenue": rounded(self.revenue),
         }
 
@@ -199,7 +206,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
 
 def _results(row: queries.AdsCreativeResultsRow, revenue: Revenue) -> Results:
-    return Results(row["leads"], row["engaged"], row["qualified"], revenue.of(row["revenue"]))
+    return Results(row["leads"], row["engaged"], row["qualified"], row["sales"], revenue.of(row["revenue"]))
 
 
 def _total(figures: Figures, results: Results, everyone: Results, revenue: Revenue) -> dict[str, Any]:

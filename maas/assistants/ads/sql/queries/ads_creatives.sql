@@ -8,7 +8,7 @@ select c.id, c.title, c.media_type, c.status, c.fb_creative_id, c.created_at, d.
   coalesce(h.clicks, 0) as clicks, coalesce(h.leads, 0) as leads, coalesce(h.video_views, 0) as video_views,
   coalesce(h.p25, 0) as p25, coalesce(h.p50, 0) as p50, coalesce(h.p75, 0) as p75, coalesce(h.p95, 0) as p95,
   coalesce(l.leads, 0) as local_leads, coalesce(l.engaged, 0) as engaged, coalesce(l.qualified, 0) as qualified,
-  l.revenue, a.score, s.risk_score
+  coalesce(l.sales, 0) as sales, l.revenue, a.score, s.risk_score
 from maas.user_creatives c
   left join maas.directions d on d.id = c.direction_id
   left join (
@@ -21,7 +21,8 @@ from maas.user_creatives c
     group by m.creative_id) h on h.creative_id = c.id
   left join (
     select e.source_creative_id, count(*) as leads, count(*) filter (where e.is_engaged) as engaged,
-      count(*) filter (where e.is_qualified) as qualified, sum(e.revenue) as revenue
+      count(*) filter (where e.is_qualified) as qualified,
+      count(*) filter (where e.stage_id = '142' or e.revenue > 0) as sales, sum(e.revenue) as revenue
     from maas.user_creatives o join maas.leads e on e.source_creative_id = o.id
     where o.user_id = $1 and o.ad_account_id = $2 and ($7::uuid[] is null or o.id = any($7))
       and e.created_at >= coalesce($5::timestamptz, '-infinity')

@@ -16,7 +16,8 @@ group by h.creative_id;
 -- name: ads_creative_results  -- $1 user, $2 user account, $3 $4 from and to; nulls: no limit. $5 ad account.
 -- By creative, also of leads without one; not of leads that another ad account brought
 select l.source_creative_id as creative_id, count(*) as leads, count(*) filter (where l.is_engaged) as engaged,
-  count(*) filter (where l.is_qualified) as qualified, sum(l.revenue) as revenue
+  count(*) filter (where l.is_qualified) as qualified,
+  count(*) filter (where l.stage_id = '142' or l.revenue > 0) as sales, sum(l.revenue) as revenue
 from maas.user_accounts u join maas.leads l on l.user_account_id = u.id
   left join maas.user_creatives c on c.id = l.source_creative_id
   left join maas.directions d on d.id = l.direction_id
