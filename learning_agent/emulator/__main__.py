@@ -15,6 +15,7 @@ from learning_agent.emulator.errors import EmulatorError, ExitStatus
 from learning_agent.emulator.report import MARKS, to_text, write_reports
 from learning_agent.emulator.results import Result
 from learning_agent.emulator.scenario import FOLDER, choose, read_scenarios
+from shared.log import configure
 
 cli = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 Names = Annotated[list[str] | None, typer.Argument(help="scenarios or kinds; all if none is named")]
@@ -82,6 +83,7 @@ def _interrupt(_: int, __: FrameType | None) -> None:
 def main() -> None:
     """Run a command; an error is one line and the status 2."""
     signal.signal(signal.SIGTERM, _interrupt)
+    configure("warning")
     try:
         cli()
     except EmulatorError as error:

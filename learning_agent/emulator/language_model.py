@@ -1,15 +1,19 @@
-"""A model that the emulator itself asks, by OpenAI's protocol: the person that it plays, and the judge."""
+"""A model that the emulator itself asks, by OpenAI's protocol: the person that it plays, and the judge.
+
+It is asked by the client that asks the models of MaaS: with the same retries, limits of bytes and hidden keys.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
-
 from learning_agent.emulator.errors import EmulatorError
+from shared.models import Message, ModelError, Request
+from shared.models.calls import complete
 
 OPENAI_URL = "https://api.openai.com/v1"
 TIMEOUT_S = 300.0
@@ -25,24 +29,25 @@ class LanguageModel:
     key: str
 
     def reply(self, turns: Sequence[Turn], max_tokens: int = 300) -> str:
-        """The next text after these turns. Raises EmulatorError."""
-        body = {
-            "model": self.name,
-            "temperature": 0,
-            "max_tokens": max_tokens,
-            "messages": [{"role": role, "content": text} for role, text in turns],
-        }
+        """The next text after these turns, of which only the first may be of the system. Raises EmulatorError."""
+        system = "".join(text for role, text in turns[:1] if role == "system")
+        said = turns[1:] if system else turns
+        messages = tuple(Message("assistant" if role == "assistant" else "user", text) for role, text in said)
+        request = Request("emulator", messages, system, temperature=0.0, max_tokens=max_tokens)
         try:
-            answer = httpx2.post(
-                f"{self.base_url}/chat/completions",
-                json=body,
-                headers={"Authorization": f"Bearer {self.key}"},
-                timeout=TIMEOUT_S,
-            )
-            answer.raise_for_status()
-            return str(answer.json()["choices"][0]["message"]["content"] or "").strip()
-        except (httpx2.HTTPError, LookupError, ValueError, TypeError) as error:
+            return asyncio.run(self._ask(request)).strip()
+        except ModelError as error:
             raise EmulatorError(f"{self.name} at {self.base_url} gave no reply: {error}") from error
+
+    async def _ask(self, request: Request) -> str:
+        from shared.models.openai import OpenAIModel  # the SDK takes half a second to import
+
+        model = OpenAIModel(self.name, api_key=self.key, base_url=self.base_url)
+        try:
+            asked = complete(model, request, budget=TIMEOUT_S, attempt_timeout=TIMEOUT_S, breaker_failures=0)
+            return (await asked).reply.text
+        finally:
+            await model.close()
 
 
 def open_model(named: str, environment: Mapping[str, str] = os.environ) -> LanguageModel:

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx2
 import pytest
 import yaml
+from pytest_httpserver import HTTPServer
 
 from learning_agent.emulator import __main__ as command
 from learning_agent.emulator import office
@@ -219,6 +220,24 @@ def test_a_model_plays_a_person_and_another_judges(
     verdicts = [(check.expectation, check.verdict) for check in result.checks]
     assert verdicts == [("contains", "passed"), ("judged", "failed")], result.failures
     assert "judge says 'No.'" in result.failures[0]
+
+
+def test_models_of_the_emulator_are_asked_as_those_of_the_product(httpserver: HTTPServer) -> None:
+    """By the shared client: a failure that passes is no failure, and a key that a server repeats is hidden."""
+    key, path = "sk-emulator-0123456789abcdef", "/v1/chat/completions"
+    said = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": " Who brings wine? "}}
+    reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "person", "choices": [said]}
+    httpserver.expect_ordered_request(path).respond_with_json({"error": {"message": "busy"}}, status=503)
+    httpserver.expect_ordered_request(path).respond_with_json(reply)
+    refusal = {"error": {"message": f"wrong key {key}"}}
+    httpserver.expect_ordered_request(path).respond_with_json(refusal, status=401)
+    model = open_model("openai:person", {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": httpserver.url_for("/v1")})
+    assert model.reply([("system", "You are Ann."), ("user", "Hello"), ("assistant", "Hi")], 20) == "Who brings wine?"
+    asked = httpserver.log[-1][0].get_json()
+    assert [one["role"] for one in asked["messages"]] == ["system", "user", "assistant"] and asked["temperature"] == 0
+    with pytest.raises(EmulatorError, match="gave no reply") as raised:
+        model.reply([("user", "Hello")])
+    assert key not in str(raised.value)
 
 
 def test_the_command_ends_with_a_status(
