@@ -29,6 +29,7 @@ from shared.models.calls import StreamListener
 from shared.text import clean, is_blank, shorten
 
 MIXED = "mixed"
+_UNWORDED = ("approval_required", "validation_error")
 
 
 async def answer_by_meta_tools(context: AnswerContext) -> Reply:
@@ -155,9 +156,12 @@ class _DomainCalls:
         return results
 
     async def respond(self, domain: str, question: str, results: Sequence[ToolResult]) -> str | None:
-        """The words of the domain's agent; None if it has no agent, the agent no words, or every call waits."""
+        """The words of the domain's agent; None if it has no agent or the agent no words.
+
+        None, too, where every call waits or has wrong arguments, which its caller must read to correct them.
+        """
         agent = self._agents.get(domain)
-        is_over = self._answers.final is not None or all(one.code == "approval_required" for one in results)
+        is_over = self._answers.final is not None or all(one.code in _UNWORDED for one in results)
         text = None if agent is None or is_over else await self._ask_agent(agent, question, results)
         if all(result.is_success for result in results):
             self._answers.texts.append((domain, text))

@@ -279,6 +279,26 @@ def test_what_may_not_be_called_by_its_own_name(agency: Agency, call: tuple[str,
     assert agency.stack.rows("select from chat_pending_actions where run_id = %s", run_id) == []
 
 
+@pytest.mark.parametrize("is_own", [True, False], ids=["own name", "executeTools"])
+def test_wrong_arguments_are_told_to_the_model_that_can_correct_them(agency: Agency, is_own: bool) -> None:
+    """The agent of the domain, which cannot, is not asked; the corrected call is made."""
+    wrong, right = {"line": "Spring"}, {"text": "Spring"}
+    asked = [
+        [("pause_campaign", json.dumps(one))] if is_own else [execute("pause_campaign", **one)]
+        for one in (wrong, right)
+    ]
+    agency.models.rounds["responder"] = asked
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
+    run_id = agency.ask("How are we?")
+    agency.answer(run_id)
+    first, _ = tool_results(agency)
+    (refusal,) = first["data"]["responses"]["adverts"]
+    assert refusal["error_code"] == "validation_error" and "unknown: line" in refusal["message"]
+    assert agency.models.said_to("Adviser") == []
+    (row,) = agency.stack.rows("select status, arguments from v_actions where user_id = %s", agency.user)
+    assert (row["status"], row["arguments"]) == ("pending", right)
+
+
 def test_calls_by_their_own_names_count_against_the_limit(agency: Agency) -> None:
     agency.models.rounds["responder"] = [[("write_line", json.dumps({"text": str(number)})) for number in range(4)]]
     agency.open("meta_tools", [], toolset=["box"], limits={"calls": 2})
