@@ -467,6 +467,7 @@ class AdsAdsetRow(TypedDict):
     daily_budget_minor: int | None
     campaign_fb_id: str
     campaign: str
+    campaign_status: str
     campaign_budget_minor: int | None
     is_id: bool | Any
 

@@ -312,6 +312,7 @@ async def test_a_name_is_as_good_as_an_id(shop: Shop, facebook: Running) -> None
     body = await shop.call("updateDirectionBudget", {"direction_id": "кухни", "daily_budget": 70}, approved=False)
     assert body["arguments"] == {"direction_id": direction, "daily_budget": 70.0}
     assert (await shop.data("getDirectionDetails", {"direction_id": "Кухни"}))["direction"]["id"] == direction
+    facebook.merge({"adsets": {"112": {"status": "PAUSED"}}})
     assert (await shop.data("resumeAdSet", {"adset_id": "Астана"}))["id"] == "112"
     assert len(facebook.journal("POST")) == 1
 
@@ -369,6 +370,47 @@ async def test_what_runs_no_longer_is_not_started_again(
     assert facebook.journal("POST") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("resumeCampaign", {"campaign_id": "101"}),
+        ("resumeAdSet", {"adset_id": "111"}),
+        ("resumeDirection", {"direction_id": "Окна"}),
+    ],
+)
+async def test_what_runs_is_not_started_again(
+    shop: Shop, facebook: Running, name: str, arguments: dict[str, Any]
+) -> None:
+    """Nothing is written; a direction whose ad set somebody has paused at Facebook is started."""
+    shop.direction()
+    body = await shop.call(name, arguments)
+    assert body["error_code"] == "failed" and "it runs already" in body["message"], body
+    assert facebook.journal("POST") == []
+    facebook.merge({"adsets": {"111": {"status": "PAUSED"}}})
+    if name == "resumeDirection":
+        assert (await shop.data(name, arguments))["changed_adset_ids"] == ["111"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("resumeAdSet", {"adset_id": "111"}), ("resumeDirection", {"direction_id": "Окна"})],
+)
+async def test_an_ad_set_of_a_paused_campaign_is_not_said_to_run(
+    shop: Shop, facebook: Running, name: str, arguments: dict[str, Any]
+) -> None:
+    """One that is not paused itself is refused, in words that name the campaign; one that is starts with a note."""
+    shop.direction()
+    facebook.merge({"campaigns": {"101": {"status": "PAUSED"}}})
+    body = await shop.call(name, arguments)
+    assert body["error_code"] == "failed" and "its campaign 'Заявки' is" in body["message"], body
+    assert "кампания «Заявки»" in body["say"] and facebook.journal("POST") == []
+    facebook.merge({"adsets": {"111": {"status": "PAUSED"}}})
+    body = await shop.call(name, arguments)
+    assert body["success"] and "its campaign 'Заявки' is paused" in body["data"]["note"]
+    facebook.merge({"campaigns": {"101": {"status": "ARCHIVED"}}, "adsets": {"111": {"status": "PAUSED"}}})
+    assert "archived at Facebook" in (await shop.call(name, arguments))["message"]
+
+
 @pytest.mark.parametrize("status", ["PAUSED", "ARCHIVED", "DELETED"])
 @pytest.mark.parametrize(
     ("name", "arguments", "table"),
@@ -422,9 +464,10 @@ async def test_the_budget_of_a_campaign_is_not_one_of_its_ad_sets(shop: Shop, fa
 async def test_a_pause_is_seen_at_facebook(
     shop: Shop, facebook: Running, name: str, field: str, fb_id: str, status: str
 ) -> None:
+    kind = "campaigns" if field == "campaign_id" else "adsets"
+    facebook.merge({kind: {fb_id: {"status": "PAUSED" if status == "ACTIVE" else "ACTIVE"}}})
     body = await shop.call(name, {field: fb_id})
     assert body["success"] and body["verification"] == {"verified": True, "status": status}
-    kind = "campaigns" if field == "campaign_id" else "adsets"
     assert facebook.state()[kind][fb_id]["status"] == status
     (write,) = facebook.journal("POST")
     assert (write["path"], write["body"]) == (f"/v24.0/{fb_id}", {"status": status})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
@@ -16,7 +18,7 @@ from maas.assistants.ads.tools.arguments import (
     minor_of,
     money,
 )
-from maas.assistants.ads.tools.preparations import Preparations, check_exists
+from maas.assistants.ads.tools.preparations import Preparations, check_adset_stands, check_stands, waits_for_campaign
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_ADSET,
@@ -82,7 +84,7 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Resume a paused campaign: its ads run again and spend money."""
         tree = tree_of(db, vendors, context)
         row = await tree.fresh_campaign(arguments.campaign_id)
-        check_exists(row["status"])
+        check_stands(row["status"])
         return await _set_status(tree, row, "ACTIVE")
 
     @tool(
@@ -113,8 +115,8 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Resume a paused ad set: its ads run again and spend money."""
         tree = tree_of(db, vendors, context)
         row = await tree.fresh_adset(arguments.adset_id)
-        check_exists(row["status"])
-        return await _set_status(tree, row, "ACTIVE")
+        check_adset_stands(row)
+        return await _set_status(tree, row, "ACTIVE", waits_for_campaign(row))
 
     @tool(
         name="updateBudget",
@@ -145,7 +147,12 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     return [pause_campaign, resume_campaign, pause_ad_set, resume_ad_set, update_budget]
 
 
-async def _set_status(tree: AdTree, row: queries.AdsCampaignRow | queries.AdsAdsetRow, status: Status) -> ToolAnswer:
+async def _set_status(
+    tree: AdTree,
+    row: queries.AdsCampaignRow | queries.AdsAdsetRow,
+    status: Status,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> ToolAnswer:
     await tree.set_status(row["fb_id"], status)
-    data = {"id": row["fb_id"], "name": row["name"], "status": status, "status_before": row["status"]}
+    data = {"id": row["fb_id"], "name": row["name"], "status": status, "status_before": row["status"], **more}
     return ToolAnswer(data, {row["name"] or row["fb_id"]: row["fb_id"]})

@@ -12,7 +12,12 @@ from maas.assistants.ads.clients.facebook import Status
 from maas.assistants.ads.direction_figures import NO_ADSET, Directions, directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import DirectionArguments, Money, minor_of, money
-from maas.assistants.ads.tools.preparations import Preparations, check_exists
+from maas.assistants.ads.tools.preparations import (
+    Preparations,
+    check_adset_stands,
+    check_exists,
+    waits_for_campaign,
+)
 from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import (
     PAUSE_DIRECTION,
@@ -146,13 +151,25 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Resume a paused direction and its own ad set at Facebook; other ad sets of it stay as they are."""
         directions, row, tree = await _open(db, vendors, arguments, context)
         own = [row["fb_adset_id"]] if row["fb_adset_id"] is not None else []
-        for fb_id in own:
-            check_exists((await tree.fresh_adset(fb_id))["status"])
-        data = await _set_status(db, directions, tree, row, own, "ACTIVE")
+        note = await _check_start(tree, row, own)
+        data = await _set_status(db, directions, tree, row, own, "ACTIVE") | note
         data["other_adset_ids"] = [fb_id for fb_id in row["adset_fb_ids"] if fb_id not in own]
         return ToolAnswer(data, {row["name"]: data["id"]})
 
     return [update_direction_budget, update_direction_target_cpl, pause_direction, resume_direction]
+
+
+async def _check_start(tree: AdTree, row: queries.AdsDirectionsRow, adset_fb_ids: list[str]) -> dict[str, str]:
+    """What a result says of ad sets that are to run again. Raises ToolFailure where that changes nothing."""
+    note: dict[str, str] = {}
+    for fb_id in adset_fb_ids:
+        adset = await tree.fresh_adset(fb_id)
+        if row["status"] == "ACTIVE":
+            check_adset_stands(adset)
+        for status in (adset["status"], adset["campaign_status"]):
+            check_exists(status)
+        note |= waits_for_campaign(adset)
+    return note
 
 
 async def _set_status(

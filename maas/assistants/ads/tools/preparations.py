@@ -24,6 +24,7 @@ from maas.tools.tool import ToolContext
 from shared.db import Database
 
 PAUSED = Refusal("it is paused already: nothing is to be done", "Это уже на паузе: делать ничего не нужно.")
+RUNS = Refusal("it runs already: nothing is to be done", "Это уже работает: делать ничего не нужно.")
 NOT_RUNNING = Refusal(
     "no ad with this creative is running: nothing was changed",
     "Ни одно объявление с этим креативом не работает: ничего не изменено.",
@@ -176,6 +177,33 @@ def check_exists(status: str) -> None:
             f"it is {status.lower()} at Facebook and runs no longer: nothing can be changed",
             "В Facebook это удалено или в архиве: изменить ничего нельзя.",
         )
+
+
+def check_stands(status: str) -> None:
+    """Raises ToolFailure for what runs already, and for what is archived or deleted."""
+    check_exists(status)
+    if status == "ACTIVE":
+        raise ToolFailure(*RUNS)
+
+
+def check_adset_stands(row: queries.AdsAdsetRow) -> None:
+    """Raises ToolFailure for an ad set that runs already or no longer, or that only its campaign keeps from running."""
+    check_exists(row["status"])
+    check_exists(row["campaign_status"])
+    if row["status"] == "ACTIVE" and row["campaign_status"] != "ACTIVE":
+        raise ToolFailure(
+            f"the ad set itself is not paused, its campaign {row['campaign']!r} is: nothing was changed; "
+            "resumeCampaign starts it with its other ad sets",
+            f"Сама группа не на паузе, на паузе её кампания «{row['campaign']}». Ничего не изменено.",
+        )
+    check_stands(row["status"])
+
+
+def waits_for_campaign(row: queries.AdsAdsetRow) -> dict[str, str]:
+    """What a result says of an ad set that was started in a campaign that is paused; else empty."""
+    if row["campaign_status"] == "ACTIVE":
+        return {}
+    return {"note": f"it does not run yet: its campaign {row['campaign']!r} is paused, resumeCampaign starts that"}
 
 
 def _check_budget(row: queries.AdsAdsetRow, wanted: Any, currency: str) -> None:

@@ -130,7 +130,7 @@ order by is_id desc, status, id limit 6;
 
 -- name: ads_adset  -- $1 user, $2 ad account, $3 an id of ours or of Facebook, or a name; the one with the id first
 select s.id, s.fb_id, s.name, s.status, s.daily_budget_minor, c.fb_id as campaign_fb_id, c.name as campaign,
-  c.daily_budget_minor as campaign_budget_minor, $3::text in (s.fb_id, s.id::text) as is_id
+  c.status as campaign_status, c.daily_budget_minor as campaign_budget_minor, $3::text in (s.fb_id, s.id::text) as is_id
 from maas.campaigns c join maas.adsets s on s.campaign_id = c.id
 where c.user_id = $1 and c.ad_account_id = $2
   and ($3 in (s.fb_id, s.id::text) or lower(btrim(s.name)) = lower(btrim($3)))
