@@ -27,7 +27,7 @@ from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.query import Query, jsonb, uuid
 
-_VIDEO = ("video_views", "p25", "p50", "p75", "p95")
+_OF_CREATIVES = ("purchases", "video_views", "p25", "p50", "p75", "p95")
 NO_CAMPAIGN = Refusal(
     "there is no such campaign: take an id or a name from getCampaigns", "Такой кампании нет в этом рекламном аккаунте."
 )
@@ -139,7 +139,7 @@ class AdTree:
         await self._keep(queries.ads_keep_adset_days, adsets)
         days = (period.first, period.last)
         await self._db.rows(queries.ads_sync_direction_days, *self._owner, *days)
-        ads = _days(await self.insights("ad", period, by_day=True), _VIDEO)
+        ads = _days(await self.insights("ad", period, by_day=True), _OF_CREATIVES)
         await self.unlisted_ads([], await self._unknown("ads", (one["fb_id"] for one in ads)))
         await self._keep(queries.ads_keep_creative_days, ads)
         return len(adsets), len(ads)

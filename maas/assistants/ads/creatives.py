@@ -27,10 +27,10 @@ from maas.assistants.ads.targets import judge, versus_targets
 from maas.tools.tool import ToolContext
 from shared.db import Database
 
-_SHOWN = ("roi", "qcpl", "cpl", "cpm", "ctr", "sales", "creative_qualification_rate", "tier")
+_SHOWN = ("roi", "qcpl", "cpl", "cpm", "ctr", "sales", "purchases", "creative_qualification_rate", "tier")
 NOTES = {name: DEFINITIONS[name] for name in _SHOWN} | {
-    "results": "leads and sales are stored by creative: where ad sets have other goals, cpl and tier do not judge it, "
-    "and getROIReport has its results goal by goal"
+    "results": "leads, sales and purchases are stored by creative: where ad sets have other goals, cpl and tier do not "
+    "judge it, and getROIReport has its results goal by goal"
 }
 NO_CREATIVE = Refusal(
     "there is no such creative: take an id or a title from getCreatives", "Такого креатива нет в этом аккаунте."
@@ -98,6 +98,7 @@ class CreativeFigures:
         self.engaged: int = row["engaged"]
         self.qualified: int = row["qualified"]
         self.sales: int = row["sales"]
+        self.purchases: int = row["purchases"]
         self.revenue: Decimal | None = revenue.of(row["revenue"])
         self.roi = roi(self.revenue, self.figures.spend)
         self.qcpl = revenue.qcpl(self.figures.spend, self.engaged)
@@ -125,6 +126,7 @@ class CreativeFigures:
             "qualified_leads_engaged": self.engaged,
             "qualified_leads_crm": self.qualified,
             "sales": self.sales,
+            "purchases": self.purchases,
             "creative_qualification_rate": rounded(rate(self.engaged, self.figures.leads)),
             "revenue": rounded(self.revenue),
             "roi": rounded(self.roi),

@@ -13,7 +13,7 @@ from typing import Any
 
 from maas.assistants.ads.clients.facebook_insights import Insights
 from maas.assistants.ads.clients.facebook_objects import AdSet
-from maas.assistants.ads.clients.facebook_replies import THRUPLAY
+from maas.assistants.ads.clients.facebook_replies import PURCHASE_TYPES, THRUPLAY
 from maas.assistants.ads.metrics import Figures, cpl, rounded
 
 RESULTS = (
@@ -40,8 +40,8 @@ _TYPES: Mapping[str, Sequence[str]] = {
     "THRUPLAY": (THRUPLAY,),
     "PAGE_LIKES": ("like",),
     "APP_INSTALLS": ("omni_app_install", "mobile_app_install"),
-    "VALUE": ("omni_purchase", "purchase", "offsite_conversion.fb_pixel_purchase"),
-    "PURCHASE": ("omni_purchase", "purchase", "offsite_conversion.fb_pixel_purchase"),
+    "VALUE": PURCHASE_TYPES,
+    "PURCHASE": PURCHASE_TYPES,
     "ADD_TO_CART": ("omni_add_to_cart", "add_to_cart", "offsite_conversion.fb_pixel_add_to_cart"),
     "INITIATED_CHECKOUT": (
         "omni_initiated_checkout",

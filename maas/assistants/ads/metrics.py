@@ -24,6 +24,7 @@ DEFINITIONS: Mapping[str, str] = {
     "qualified_leads_engaged": "leads that wrote 2 or more messages or reached a key stage of the funnel",
     "sales": "leads of the CRM that came in the period and were sold by now, or have paid; not what Facebook counts as "
     "purchases on a site",
+    "purchases": "purchases on a site or in an app, as Facebook counts them; no sales of the CRM",
     "creative_qualification_rate": "qualified_leads_engaged / Facebook leads of the creative x 100, percent",
     "crm_qualification_rate": "qualified_leads_crm / all local leads x 100, percent",
     "tier": "A: ROI > 150 % or cost < 0.7 of its target; B: ROI 100-150 % or cost < target; "

@@ -141,6 +141,7 @@ class CreativesRow(TypedDict):
     impressions: int | Any
     clicks: int | Any
     leads: int | Any
+    purchases: int | Any
     video_views: int | Any
     p25: int | Any
     p50: int | Any
@@ -190,6 +191,7 @@ class CreativeDaysRow(TypedDict):
     impressions: int
     clicks: int
     leads: int
+    purchases: int
     video_views: int
     p25: int
     p50: int

@@ -20,7 +20,7 @@ RESULTS = {
     "qualified_leads_crm": "qualified",
     "sales": "sales",
 }
-NOTHING = dict.fromkeys((*FIGURES[:4], *RESULTS.values()), 0)
+NOTHING = dict.fromkeys((*FIGURES[:4], "purchases", *RESULTS.values()), 0)
 
 
 def window_of(account: str, period: str) -> Window:

@@ -93,6 +93,22 @@ async def test_sales_are_counted_by_creative(shop: Shop) -> None:
     assert (report["creatives"][0]["sales"], report["without_creative"]["sales"], report["total"]["sales"]) == (3, 1, 3)
 
 
+async def test_purchases_are_counted_by_creative_and_day(shop: Shop) -> None:
+    """They are no sales: neither stands for the other."""
+    bought, sold = shop.creative("Покупки", "71"), shop.creative("Продажи", "72")
+    figures(shop, bought, spend=100, leads=1, purchases=7, day="2026-11-09")
+    figures(shop, bought, spend=100, leads=1, purchases=2)
+    figures(shop, sold, spend=100, leads=9, purchases=1)
+    shop.lead(9, source_creative_id=sold, stage_id="142", revenue=70)
+    ranked = await shop.data("getTopCreatives", {"metric": "purchases"})
+    assert [(one["title"], one["purchases"], one["sales"]) for one in ranked["creatives"]] == [
+        ("Покупки", 9, 0),
+        ("Продажи", 1, 1),
+    ]
+    days = (await shop.data("getCreativeMetrics", {"creative_id": "Покупки", "period": "last_30d"}))["days"]
+    assert [one["purchases"] for one in days] == [7, 2]
+
+
 async def test_tier_and_rates(shop: Shop) -> None:
     """Figures against the target of the direction; both rates have names of their own."""
     direction = shop.direction(target_cpl=10, target_qcpl=10)

@@ -153,7 +153,7 @@ async def test_creatives(case: Case, year: Year) -> None:
     for tool in ("getCreatives", "getTopCreatives", "getWorstCreatives"):
         data = await case.ask(tool, limit=50)
         shown = [one | {"key": titles[one["title"]]} for one in data["creatives"]]
-        case.list(tool, figures, shown, FIGURES, key="key")
+        case.list(tool, figures, shown, (*FIGURES, "purchases"), key="key")
         for one in shown:
             true = results.get(one["key"], nothing)
             spend = figures.get(one["key"], {}).get("spend", 0)
@@ -164,7 +164,7 @@ async def test_creatives(case: Case, year: Year) -> None:
     for one in shown[::7]:
         detail = await case.ask("getCreativeDetails", creative_id=one["id"])
         case.same(f"getCreativeDetails {one['title']}", one, detail["creative"], *(one.keys() - {"key"}))
-    for metric, best in (("spend", max), ("cpl", min), ("ctr", max)):
+    for metric, best in (("spend", max), ("purchases", max), ("cpl", min), ("ctr", max)):
         values = [of[metric] for of in figures.values() if of[metric] is not None]
         for tool, is_best in (("getTopCreatives", True), ("getWorstCreatives", False)):
             data = await case.ask(tool, metric=metric, limit=50)
@@ -180,7 +180,7 @@ async def test_creatives(case: Case, year: Year) -> None:
             continue
         days = await case.ask("getCreativeMetrics", creative_id=title, limit=100)
         true_days = dict(sorted(case.truth.days("creative", creative, case.window).items())[-100:])
-        case.list("getCreativeMetrics", true_days, days["days"], FIGURES, key="day")
+        case.list("getCreativeMetrics", true_days, days["days"], (*FIGURES, "purchases"), key="day")
         case.same("getCreativeMetrics", figures[creative], days["total"], *FIGURES)
 
 

@@ -17,7 +17,7 @@ SCHEMA = Path(__file__).with_name("truth.sql")
 LEVELS = ("account", "campaign", "adset", "ad", "direction", "creative")
 _FIGURES = """
   sum(spend) as spend, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks,
-  sum(leads)::bigint as leads, round(sum(spend) / nullif(sum(leads), 0), 2) as cpl,
+  sum(leads)::bigint as leads, sum(purchases)::bigint as purchases, round(sum(spend) / nullif(sum(leads), 0), 2) as cpl,
   round(sum(spend) / nullif(sum(impressions), 0) * 1000, 2) as cpm,
   round(sum(clicks) / nullif(sum(impressions), 0) * 100.0, 2) as ctr
 """

@@ -25,7 +25,7 @@ select a.account, a.campaign, a.adset, a.id as ad, a.creative, a.direction, d.da
   case a.goal  -- what the ad set is for; how many people an ad reached is not among the figures of a day
     when 'LEAD_GENERATION' then d.forms + d.conversations when 'CONVERSATIONS' then d.forms + d.conversations
     when 'PURCHASE' then d.purchases when 'LINK_CLICKS' then d.clicks when 'THRUPLAY' then d.whole_plays
-  end as reached, d.video_views, d.p25, d.p50, d.p75, d.p95
+  end as reached, d.purchases, d.video_views, d.p25, d.p50, d.p75, d.p95
 from agency.days d join agency.ads a on a.id = d.ad;
 
 -- Who has no telephone in the CRM is nobody known from elsewhere. The CRM's first lead of somebody who filled in a form

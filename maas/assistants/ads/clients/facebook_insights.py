@@ -49,6 +49,11 @@ class Insights:
     p95: int
     actions: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def purchases(self) -> int:
+        """Purchases on a site or in an app."""
+        return next((self.actions[name] for name in replies.PURCHASE_TYPES if name in self.actions), 0)
+
 
 def parts_of(since: date, until: date) -> Iterator[tuple[date, date]]:
     """Yield the first and last days of parts of a period; a period that ends before it begins is left to Facebook."""

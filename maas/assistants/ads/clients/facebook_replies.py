@@ -30,6 +30,7 @@ LEAD_TYPES = (
     "omni_lead",
 )
 THRUPLAY = "thruplay"
+PURCHASE_TYPES = ("omni_purchase", "purchase", "offsite_conversion.fb_pixel_purchase")  # of one thing: the first counts
 CONVERSATION = "onsite_conversion.messaging_conversation_started_7d"
 MAX_ANSWER_CHARS = 200
 MAX_WAIT_S = 6e7  # that is believed

@@ -213,7 +213,12 @@ def _ad(row: queries.CreativeAdsRow) -> dict[str, Any]:
 
 def _day(row: queries.CreativeDaysRow, *, is_video: bool) -> dict[str, Any]:
     figures = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
-    return {"day": row["day"].isoformat(), **figures.shown(), **(video(row) if is_video else {})}
+    return {
+        "day": row["day"].isoformat(),
+        **figures.shown(),
+        "purchases": row["purchases"],
+        **(video(row) if is_video else {}),
+    }
 
 
 def _moment(at: datetime | None, zone: ZoneInfo) -> str | None:

@@ -35,6 +35,7 @@ Metric = Literal[
     "qualified_leads",
     "qualified_leads_crm",
     "sales",
+    "purchases",
     "revenue",
     "spend",
     "results",
@@ -47,9 +48,9 @@ MEANINGS: dict[Metric, str] = {
     "revenue": "what sold leads have paid: sales of other sources do not count",
 }
 NO_RESULTS = Refusal(
-    "leads and sales of the CRM are stored by creative, not purchases on a site, clicks or other results: metric sales "
-    "ranks by what was sold, getROIReport has other results goal by goal; tell the user that this list cannot be made",
-    "По креативам хранятся заявки и продажи из CRM: рейтинга по покупкам на сайте и другим результатам нет.",
+    "leads, sales of the CRM and purchases are stored by creative, each a metric of its own, other results are not: "
+    "getROIReport has these goal by goal; tell the user that this list cannot be made",
+    "По креативам хранятся заявки, продажи из CRM и покупки на сайте: рейтинга по другим результатам нет.",
 )
 SortKey = Callable[[CreativeFigures], tuple[Any, ...]]
 
@@ -62,7 +63,7 @@ class CreativesArguments(ListArguments):
 class RankedArguments(ListArguments):
     metric: Metric = Field(
         "quality",
-        description="quality: ROI, then QCPL, then CPL; sales: leads sold; results: of other goals, as site purchases",
+        description="quality: ROI, then QCPL, then CPL; sales: leads sold; purchases: on a site; results: of others",
     )
     limit: int = Field(default=5, ge=1, le=50, description="How many to list")
 
@@ -188,6 +189,7 @@ def _value(one: CreativeFigures, metric: Metric) -> Decimal | int | None:
         "qualified_leads": one.engaged,
         "qualified_leads_crm": one.qualified,
         "sales": one.sales,
+        "purchases": one.purchases,
         "revenue": one.revenue,
         "spend": one.figures.spend,
     }

@@ -5,7 +5,8 @@
 select c.id, c.title, c.media_type, c.status, c.fb_creative_id, c.created_at, d.id as direction_id, d.name as direction,
   d.target_cpl, d.target_qcpl, d.target_cpl_currency, coalesce(h.spend, 0) as spend,
   coalesce(h.impressions, 0) as impressions,
-  coalesce(h.clicks, 0) as clicks, coalesce(h.leads, 0) as leads, coalesce(h.video_views, 0) as video_views,
+  coalesce(h.clicks, 0) as clicks, coalesce(h.leads, 0) as leads, coalesce(h.purchases, 0) as purchases,
+  coalesce(h.video_views, 0) as video_views,
   coalesce(h.p25, 0) as p25, coalesce(h.p50, 0) as p50, coalesce(h.p75, 0) as p75, coalesce(h.p95, 0) as p95,
   coalesce(l.leads, 0) as local_leads, coalesce(l.engaged, 0) as engaged, coalesce(l.qualified, 0) as qualified,
   coalesce(l.sales, 0) as sales, l.revenue, a.score, s.risk_score
@@ -13,7 +14,8 @@ from maas.user_creatives c
   left join maas.directions d on d.id = c.direction_id
   left join (
     select m.creative_id, sum(m.spend) as spend, sum(m.impressions)::bigint as impressions,
-      sum(m.clicks)::bigint as clicks, sum(m.leads)::bigint as leads, sum(m.video_views)::bigint as video_views,
+      sum(m.clicks)::bigint as clicks, sum(m.leads)::bigint as leads,
+      sum(m.purchases)::bigint as purchases, sum(m.video_views)::bigint as video_views,
       sum(m.p25)::bigint as p25, sum(m.p50)::bigint as p50, sum(m.p75)::bigint as p75, sum(m.p95)::bigint as p95
     from maas.user_creatives o join maas.creative_metrics_history m on m.creative_id = o.id
     where o.user_id = $1 and o.ad_account_id = $2 and ($7::uuid[] is null or o.id = any($7))
@@ -50,7 +52,7 @@ from unnest($3::text[]) r(reference)
 order by r.reference, is_id desc, c.created_at, c.id;
 
 -- name: creative_days  -- $1 user, $2 creative, $3 $4 first and last day; nulls: no limit. As stored
-select h.day, h.spend, h.impressions, h.clicks, h.leads, h.video_views, h.p25, h.p50, h.p75, h.p95
+select h.day, h.spend, h.impressions, h.clicks, h.leads, h.purchases, h.video_views, h.p25, h.p50, h.p75, h.p95
 from maas.creative_metrics_history h
 where h.user_id = $1 and h.creative_id = $2 and h.day >= coalesce($3::date, '-infinity')
   and h.day <= coalesce($4::date, 'infinity')

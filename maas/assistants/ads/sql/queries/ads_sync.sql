@@ -36,13 +36,13 @@ where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (
   excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
 
 -- name: ads_keep_creative_days  -- $1 user, $2 ad account, $3 days of ads: fb_id, day, impressions, clicks, spend,
--- leads, video_views, p25, p50, p75, p95; all ads that show a creative
+-- leads, purchases, video_views, p25, p50, p75, p95; all ads that show a creative
 insert into maas.creative_metrics_history as h (
-  user_id, creative_id, day, impressions, clicks, spend, leads, video_views, p25, p50, p75, p95)
+  user_id, creative_id, day, impressions, clicks, spend, leads, purchases, video_views, p25, p50, p75, p95)
 select m.user_id, m.creative_id, r.day, sum(r.impressions), sum(r.clicks), sum(r.spend), sum(r.leads),
-  sum(r.video_views), sum(r.p25), sum(r.p50), sum(r.p75), sum(r.p95)
+  sum(r.purchases), sum(r.video_views), sum(r.p25), sum(r.p50), sum(r.p75), sum(r.p95)
 from jsonb_to_recordset($3::jsonb) as r(
-  fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int, video_views bigint,
+  fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int, purchases bigint, video_views bigint,
     p25 bigint, p50 bigint, p75 bigint, p95 bigint)
   join maas.campaigns c on c.user_id = $1 and c.ad_account_id = $2
   join maas.adsets s on s.campaign_id = c.id
@@ -50,11 +50,12 @@ from jsonb_to_recordset($3::jsonb) as r(
   join maas.ad_creative_mapping m on m.ad_id = a.id
 group by m.user_id, m.creative_id, r.day order by m.creative_id, r.day
 on conflict (creative_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks,
-  spend = excluded.spend, leads = excluded.leads, video_views = excluded.video_views, p25 = excluded.p25,
-  p50 = excluded.p50, p75 = excluded.p75, p95 = excluded.p95
-where (h.impressions, h.clicks, h.spend, h.leads, h.video_views, h.p25, h.p50, h.p75, h.p95) is distinct from (
-  excluded.impressions, excluded.clicks, excluded.spend, excluded.leads, excluded.video_views, excluded.p25,
-  excluded.p50, excluded.p75, excluded.p95);
+  spend = excluded.spend, leads = excluded.leads, purchases = excluded.purchases,
+  video_views = excluded.video_views, p25 = excluded.p25, p50 = excluded.p50, p75 = excluded.p75, p95 = excluded.p95
+where (h.impressions, h.clicks, h.spend, h.leads, h.purchases, h.video_views, h.p25, h.p50, h.p75, h.p95)
+  is distinct from (
+  excluded.impressions, excluded.clicks, excluded.spend, excluded.leads, excluded.purchases, excluded.video_views,
+  excluded.p25, excluded.p50, excluded.p75, excluded.p95);
 
 -- name: ads_keep_crm_currency  -- $1 user, $2 user account, $3 currency
 update maas.crm_integration set currency = $3

@@ -225,6 +225,7 @@ create table maas.creative_metrics_history (
   clicks bigint not null default 0 check (clicks >= 0),
   spend numeric not null default 0,
   leads int not null default 0 check (leads >= 0),
+  purchases bigint not null default 0 check (purchases >= 0),
   video_views bigint not null default 0 check (video_views >= 0),
   p25 bigint not null default 0 check (p25 >= 0),
   p50 bigint not null default 0 check (p50 >= 0),
@@ -235,6 +236,8 @@ create table maas.creative_metrics_history (
 );
 comment on table maas.creative_metrics_history is 'Figures of a creative by day, over all ads that show it';
 comment on column maas.creative_metrics_history.leads is 'Leads that Facebook counts';
+comment on column maas.creative_metrics_history.purchases is
+  'Purchases on a site or in an app that Facebook counts; sales of the CRM are those of leads';
 comment on column maas.creative_metrics_history.p25 is 'Views that reached a quarter of the video; p50, p75, p95 alike';
 
 create table maas.ad_creative_mapping (
@@ -552,7 +555,7 @@ insert into maas.loadable_tables (name, columns) values
   ('creative_scores', '{id,creative_id,risk_score,factors,scored_at}'),
   ('creative_tests',
     '{id,creative_id,direction_id,fb_adset_id,fb_ad_id,status,budget_usd,started_at,stopped_at,result}'),
-  ('creative_metrics_history', '{creative_id,day,impressions,clicks,spend,leads,video_views,p25,p50,p75,p95}'),
+  ('creative_metrics_history', '{creative_id,day,impressions,clicks,spend,leads,purchases,video_views,p25,p50,p75,p95}'),
   ('ad_creative_mapping', '{ad_id,creative_id,direction_id}'),
   ('direction_metrics_daily', '{direction_id,day,impressions,clicks,spend,leads}'),
   ('adset_metrics_history', '{adset_id,day,impressions,clicks,spend,leads}'),
