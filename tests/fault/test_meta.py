@@ -280,7 +280,7 @@ def test_what_may_not_be_called_by_its_own_name(agency: Agency, call: tuple[str,
 
 
 @pytest.mark.parametrize("is_own", [True, False], ids=["own name", "executeTools"])
-def test_wrong_arguments_are_told_to_the_model_that_can_correct_them(agency: Agency, is_own: bool) -> None:
+def test_the_model_that_made_a_wrong_call_reads_what_is_wrong(agency: Agency, is_own: bool) -> None:
     """The agent of the domain, which cannot, is not asked; the corrected call is made."""
     wrong, right = {"line": "Spring"}, {"text": "Spring"}
     asked = [

@@ -42,8 +42,8 @@ insert into maas.creative_metrics_history as h (
 select m.user_id, m.creative_id, r.day, sum(r.impressions), sum(r.clicks), sum(r.spend), sum(r.leads),
   sum(r.purchases), sum(r.video_views), sum(r.p25), sum(r.p50), sum(r.p75), sum(r.p95)
 from jsonb_to_recordset($3::jsonb) as r(
-  fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int, purchases bigint, video_views bigint,
-    p25 bigint, p50 bigint, p75 bigint, p95 bigint)
+  fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int, purchases bigint,
+    video_views bigint, p25 bigint, p50 bigint, p75 bigint, p95 bigint)
   join maas.campaigns c on c.user_id = $1 and c.ad_account_id = $2
   join maas.adsets s on s.campaign_id = c.id
   join maas.ads a on a.adset_id = s.id and a.fb_id = r.fb_id
