@@ -208,6 +208,35 @@ test("a request that is tried again is followed to its new end", async () => {
   await waitFor(() => expect(screen.queryByRole("button", { name: "Cancel" })).toBeNull());
 });
 
+test("what the layers of a request did is read anew when it is tried again", async () => {
+  let retries = 0;
+  const layer = 'event: layer\ndata: {"layer": 1, "name": "intake", "status": "ok"}\n\n';
+  const failed = 'event: error\ndata: {"code": "timeout", "message": "too slow"}\n\n';
+  serve((one) => {
+    if (one.path === "/v1/runs/r1/retry") retries = 1;
+    if (one.path === "/v1/runs/r1")
+      return {
+        body: {
+          ...RUN,
+          final_answer: null,
+          timings: {},
+          sources: [],
+          used: [],
+          degraded: [],
+          attachment_ids: [],
+          retries,
+        },
+      };
+    if (!one.path.endsWith("/events")) return { body: body(one) };
+    return { chunks: [...(retries ? [layer, layer] : [layer]), failed] };
+  });
+  openDesk("/admin/runs/r1");
+  await screen.findByRole("heading", { name: "Logs (1)" });
+  fireEvent.click(screen.getByRole("button", { name: "Retry" }));
+  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Retry" }));
+  await screen.findByRole("heading", { name: "Logs (2)" });
+});
+
 test("the page of a user has spending and budget, and erases with a receipt once the name is typed", async () => {
   openDesk(`/admin/users/${ANN}`);
   expect((await screen.findByText("Daily budget: 1,000 tokens")).className).toContain("text-bad");

@@ -130,12 +130,15 @@ function hear(...events: Partial<typeof EVENT>[]) {
 }
 
 const OF_C = [
+  "actions /v1/actions",
   "actions c",
+  "actions one",
   "actions waiting",
   "conversations /v1/conversations",
   "messages c",
   "runs /v1/runs",
   "runs conversation c",
+  "schedules",
 ];
 
 test("a run that was begun elsewhere is read with its conversation, once for several events", async () => {
@@ -151,12 +154,37 @@ test("of a run that was asked here only its end makes the messages be read", asy
     { status: "COMPLETED" },
     { status: "COMPLETED", archive_status: "ARCHIVED" },
   );
-  await waitFor(() => expect(kinds()).toEqual(["actions waiting", "messages c", "runs /v1/runs"]));
+  await waitFor(() =>
+    expect(kinds()).toEqual(["actions /v1/actions", "actions waiting", "messages c", "runs /v1/runs"]),
+  );
+});
+
+test.each([
+  ["that was seen to fail", [{}, { status: "FAILED" }, { status: "NEW" }], "NEW"],
+  ["that had failed before the page was opened", [{ status: "NEW" }], "FAILED"],
+])("a run %s is read itself when it is tried again elsewhere", async (_, events, status) => {
+  queries.setQueryData(keys.runs("c"), { results: [{ ...EVENT, status }], next: null });
+  const { kinds } = hear(...events);
+  await waitFor(() => expect(kinds()).toEqual([...OF_C, "run r", "trace r"].sort()));
+});
+
+test("what is executed elsewhere is read again when it has ended", async () => {
+  queries.setQueryData(keys.runs("c"), { results: [{ ...EVENT, kind: "action" }], next: null });
+  const { kinds } = hear({ kind: "action" }, { kind: "action", status: "COMPLETED" });
+  await waitFor(() => expect(kinds()).toEqual(expect.arrayContaining(["actions c", "actions one"])));
+});
+
+test("what is asked outside of conversations may leave something to decide", async () => {
+  const { kinds } = hear(
+    { conversation_id: null as unknown as string },
+    { conversation_id: null as unknown as string },
+  );
+  await waitFor(() => expect(kinds()).toEqual(expect.arrayContaining(["actions /v1/actions", "actions waiting"])));
 });
 
 test("a stream begins with the newest run, which is nothing new", async () => {
   const { kinds } = hear({ status: "COMPLETED" }, { request_id: "s", conversation_id: "d", status: "COMPLETED" });
-  await waitFor(() => expect(kinds()).toHaveLength(6));
+  await waitFor(() => expect(kinds()).toHaveLength(OF_C.length));
   expect(kinds().filter((key) => key?.endsWith(" c"))).toEqual([]);
 });
 

@@ -5,6 +5,8 @@ import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { keys } from "../src/api/keys";
+import { refresh } from "../src/api/refresh";
 import type { ModelCall, Run, ToolExecution, Trace as TraceData } from "../src/api/types";
 import { Trace } from "../src/chat/trace";
 import { stageNodes, totalsOf } from "../src/chat/trace_tree";
@@ -205,7 +207,7 @@ test("calls open: the prompt as it was, the reply; and the whole is saved as JSO
 
 test("a request says in the language of the page why it failed, and what the server said", async () => {
   await chooseLanguage("ru");
-  render(<LiveTurn runId="r" status="FAILED" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, {
+  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, {
     wrapper,
   });
   expect((await screen.findByRole("alert")).textContent).toContain("Поставщик модели отклонил запрос.");
@@ -217,7 +219,7 @@ test("a request says in the language of the page why it failed, and what the ser
 
 test("a failed request can be looked into, and says why to an administrator", async () => {
   const onShow = vi.fn();
-  render(<LiveTurn runId="r" status="FAILED" assistant="mentor" actions={[]} onShow={onShow} isTask={false} />, {
+  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={onShow} isTask={false} />, {
     wrapper,
   });
   expect(await screen.findByText(/quota 0 left/)).toBeTruthy();
@@ -231,7 +233,7 @@ test("a failed request can be looked into, and says why to an administrator", as
   }
 });
 
-test.each(["here", "elsewhere"])("a failed request that is tried again %s is followed anew", async (where) => {
+test("a failed request that is tried again is followed anew", async () => {
   let isRetried = false;
   serve(({ path }) => {
     if (path.endsWith("/retry")) isRetried = true;
@@ -241,18 +243,31 @@ test.each(["here", "elsewhere"])("a failed request that is tried again %s is fol
     const written = 'id: 2\nevent: text\ndata: {"delta": "In Oslo", "attempt": "2"}\n\n';
     return isRetried ? { chunks: [written], isOpen: true } : { chunks: [failed] };
   });
-  const shown = render(
-    <LiveTurn runId="r" status="FAILED" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />,
-    { wrapper },
-  );
-  const retry = await screen.findByRole("button", { name: "Retry" });
-  if (where === "here") fireEvent.click(retry);
-  else {
-    isRetried = true;
-    shown.rerender(
-      <LiveTurn runId="r" status="ANALYZING" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />,
-    );
-  }
+  render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, { wrapper });
+  fireEvent.click(await screen.findByRole("button", { name: "Retry" }));
   expect(await screen.findByText("In Oslo")).toBeTruthy();
   expect(screen.queryByRole("alert")).toBeNull();
+});
+
+test("a failed request that is tried again elsewhere is followed, once for each try", async () => {
+  let retries = 3;
+  const asked = serve(({ path }) => {
+    if (path === "/v1/assistants") return ASSISTANTS;
+    if (!path.endsWith("/events")) return { body: path.endsWith("/trace") ? DATA : { ...RUN, retries } };
+    const failed = 'id: 1\nevent: error\ndata: {"code": "timeout", "message": "late"}\n\n';
+    const written = 'id: 2\nevent: text\ndata: {"delta": "In Oslo", "attempt": "2"}\n\n';
+    return retries > 3 ? { chunks: [written], isOpen: true } : { chunks: [failed] };
+  });
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  render(
+    <QueryClientProvider client={queries}>
+      <LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />
+    </QueryClientProvider>,
+  );
+  await screen.findByRole("button", { name: "Trace" });
+  retries = 4;
+  await refresh(queries, [keys.run("r")]); // as the events of the user make it
+  expect(await screen.findByText("In Oslo")).toBeTruthy();
+  expect(screen.queryByRole("alert")).toBeNull();
+  expect(asked.filter(({ path }) => path.endsWith("/events"))).toHaveLength(2);
 });

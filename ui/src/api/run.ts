@@ -140,10 +140,10 @@ export function useRun(runId: string | null, retries = 0): LiveRun {
   return run;
 }
 
-/** The debug information of a finished run; empty where none was asked for. */
-export function useLayers(runId: string | null) {
+/** The debug information of a finished run, read anew when it was tried again; empty where none was asked for. */
+export function useLayers(runId: string | null, retries = 0) {
   return useQuery({
-    queryKey: keys.layers(runId),
+    queryKey: keys.layers(runId, retries),
     queryFn: async ({ signal }) => {
       const layers: Layer[] = [];
       let isOver = false;

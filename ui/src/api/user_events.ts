@@ -32,15 +32,17 @@ export function useUserEvents(userId: string) {
       const ended = new Map<string, boolean>(); // by run, as the stream says
       let isFirstEnd = true;
       const take = (change: RunChange) => {
-        const isOver = change.status === "COMPLETED" || change.status === "FAILED";
+        const isOver = isEnd(change.status);
         const before = ended.get(change.request_id);
+        const known = listed(queries, change);
+        const wasOver = before ?? (known && isEnd(known.status));
         ended.set(change.request_id, isOver);
         apply(queries, change, isOver);
         if (before === undefined && isOver && isFirstEnd) {
           isFirstEnd = false; // a stream begins with the newest run, which was just read
           return;
         }
-        readSoon(() => staleKeys(queries, change, isOver, before)); // by then the reply to what was sent here has come
+        readSoon(() => staleKeys(queries, change, isOver, { before, wasOver })); // by then the reply to what was sent here has come
       };
       follow(
         `/v1/users/${userId}/events`,
@@ -66,18 +68,37 @@ export function useUserEvents(userId: string) {
   }, [userId, queries]);
 }
 
-/** What of a change must be read; `before`: whether the run had ended at its event before. */
-function staleKeys(queries: QueryClient, change: RunChange, isOver: boolean, before?: boolean): QueryKey[] {
+/** What the page has in its list of the conversation of a run that has changed. */
+function listed(queries: QueryClient, { request_id, conversation_id }: RunChange): RunSummary | undefined {
+  const page = conversation_id ? queries.getQueryData<RunPage>(keys.runs(conversation_id)) : undefined;
+  return page?.results.find((one) => one.request_id === request_id);
+}
+
+function isEnd(status: RunChange["status"]): boolean {
+  return status === "COMPLETED" || status === "FAILED";
+}
+
+/** Whether a run had ended at its event before, and as far as the page knew. */
+interface Known {
+  before: boolean | undefined;
+  wasOver: boolean | undefined;
+}
+
+/** What of a change must be read. */
+function staleKeys(queries: QueryClient, change: RunChange, isOver: boolean, { before, wasOver }: Known): QueryKey[] {
   const { request_id: id, conversation_id: conversation, kind } = change;
-  if (!conversation) return [keys.allRequests(), keys.allWaitingActions()];
-  const isKnown = queries.getQueryData<RunPage>(keys.runs(conversation))?.results.some((one) => one.request_id === id);
-  const isBegun = before === undefined ? !isKnown : before && !isOver;
+  const isBegun = wasOver === undefined ? !listed(queries, change) : wasOver && !isOver;
   const isEnded = isOver && !before;
+  const waiting = [keys.allWaitingActions(), keys.inbox()];
+  const anew = wasOver && !isOver ? [keys.run(id), keys.tracesOf(id)] : []; // it is tried again
+  const begun = isBegun ? [...anew, keys.schedulesOfAll()] : anew; // by the clock, perhaps
+  if (!conversation) return [keys.allRequests(), ...waiting, ...begun];
   return [
     keys.allRequests(),
+    ...begun,
     ...(isBegun ? [keys.runs(conversation), keys.allConversations()] : []),
-    ...(isBegun || isEnded ? [keys.messagesOf(conversation), keys.allWaitingActions()] : []),
-    ...(isBegun || (isEnded && kind !== "ask") ? [keys.actions(conversation)] : []),
+    ...(isBegun || isEnded ? [keys.messagesOf(conversation), ...waiting] : []),
+    ...(isBegun || (isEnded && kind !== "ask") ? [keys.actions(conversation), keys.allSingleActions()] : []),
   ];
 }
 

@@ -245,7 +245,6 @@ const Row = memo(function Row({
     return (
       <LiveTurn
         runId={item.run.request_id}
-        status={item.run.status}
         isTask={item.run.kind === "task"}
         assistant={item.run.assistant}
         actions={actionsOf.get(item.run.request_id) ?? []}

@@ -7,7 +7,7 @@ import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { type ToolCall, useRun } from "../api/run";
 import { useTrace } from "../api/trace";
-import type { Action, Button, Message, Run, Status, TaskStep } from "../api/types";
+import type { Action, Button, Message, Run, TaskStep } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
 import { CopyButton } from "../parts/copy_button";
 import { Image } from "../parts/image";
@@ -79,34 +79,34 @@ export function AssistantMessage({
 /** A run without a stored answer: it is being answered, or it has failed. */
 export function LiveTurn({
   runId,
-  status,
   isTask,
   assistant,
   actions,
   onShow,
 }: {
   runId: string;
-  status: Status; // as the list of runs has it
   isTask: boolean;
   assistant: string;
   actions: Action[];
   onShow: ShowPanel;
 }) {
   const { userId } = useUser();
-  const [retries, setRetries] = useState(0);
-  const live = useRun(runId, retries);
-  const isUnfinished = status !== "COMPLETED" && status !== "FAILED";
-  const followAgain = useEffectEvent(() => live.error && setRetries(retries + 1));
-  useEffect(() => {
-    if (isUnfinished) followAgain(); // whoever has tried it again
-  }, [isUnfinished]);
+  const [tries, setTries] = useState<{ known?: number; followed: number }>({ followed: 0 });
+  const live = useRun(runId, tries.followed);
   const titleOf = useTitleOf();
   const queries = useQueryClient();
   const run = useRunState(live.isOver && (isTask || live.error) ? runId : null); // an answer comes with the messages
+  const retries = run.data?.retries;
+  if (retries !== undefined && retries > (tries.known ?? -1))
+    // what was tried again elsewhere is followed, too
+    setTries(({ known, followed }) => ({ known: retries, followed: known === undefined ? followed : followed + 1 }));
   const retry = useMutation({
     mutationFn: () => post(`/v1/runs/${runId}/retry`),
     onSuccess: () => {
-      setRetries(retries + 1);
+      setTries(({ known, followed }) => ({
+        ...(known === undefined ? {} : { known: known + 1 }),
+        followed: followed + 1,
+      }));
       return refresh(queries, ["runs", "run", "messages", "trace"]);
     },
   });

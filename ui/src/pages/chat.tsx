@@ -219,7 +219,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
   const { isAdmin } = useUser();
   useFocusReturn();
   const run = useRunState(shown.runId);
-  const layers = useLayers(isAdmin ? shown.runId : null);
+  const layers = useLayers(isAdmin && run.data ? shown.runId : null, run.data?.retries);
   const panels: Panel[] = isAdmin ? ["evidence", "trace", "logs"] : ["evidence", "trace"];
   const titles = {
     evidence: say("evidence.title"),

@@ -41,10 +41,10 @@ export function RunView({ id, who, actions }: { id: string; who?: string; action
   const { data: run, error } = useRunState(id, true);
   const live = useRun(run ? id : null, run?.retries);
   const queries = useQueryClient();
-  const layers = useLayers(isAdmin ? id : null);
+  const layers = useLayers(isAdmin && run ? id : null, run?.retries);
   const isStale = live.isOver && run !== undefined && run.status !== "COMPLETED" && run.status !== "FAILED";
   useEffect(() => {
-    if (isStale) void refresh(queries, [keys.run(id), ["trace", id]]);
+    if (isStale) void refresh(queries, [keys.run(id), keys.tracesOf(id)]);
   }, [isStale, id, queries]);
   if (error) return <ErrorNotice error={error} />;
   if (!run) return <Skeleton />;
