@@ -2,7 +2,7 @@
 
 import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { get } from "../src/api/http";
 import type { Action } from "../src/api/types";
@@ -102,6 +102,7 @@ afterEach(() => {
   refusal = null;
   chooseLanguage(null);
   cleanup();
+  vi.useRealTimers();
 });
 
 const decisions = () => asked.filter((one) => one.method === "POST").map((one) => one.body);
@@ -184,6 +185,17 @@ test("an edit goes with what it was an edit of", async () => {
   await act(() => queries.invalidateQueries());
   await screen.findByText("eve@example.org");
   expect(screen.queryByLabelText("copies")).toBeNull();
+});
+
+test("when the time is over without a decision, that is shown", async () => {
+  cleanup();
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  action = { ...action, expires_at: new Date(Date.now() + 5000).toISOString() };
+  show();
+  await screen.findByText(/^Time left: 5 seconds$/);
+  action = { ...action, status: "expired" };
+  await act(() => vi.advanceTimersByTimeAsync(10_000));
+  await screen.findByText(/: expired$/);
 });
 
 test("it says in words what will happen, why one is asked, and how much time is left", async () => {

@@ -1,7 +1,7 @@
 // The documents of a person on the Memory page: their own and everybody's; adding and removing.
 
-import { cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { chooseLanguage } from "../src/texts";
 import { open, prepareBrowser } from "./page";
@@ -42,7 +42,10 @@ beforeEach(() => {
     return { body: { results: [], next: null } };
   });
 });
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
 
 test("own documents can be removed, everybody's are only named, and a failed one says why", async () => {
   await open("/ui/memory/documents");
@@ -58,6 +61,23 @@ test("own documents can be removed, everybody's are only named, and a failed one
   await waitFor(() =>
     expect(asked.find(({ method }) => method === "DELETE")?.path).toBe(`/v1/knowledge/mine.pdf?user_id=${USER}`),
   );
+});
+
+test("a document that is being read is looked at until it can be searched", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  let status = "pending";
+  serve(({ path }) => {
+    if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
+    if (path.endsWith("/events")) return { chunks: [], isOpen: true };
+    return {
+      body: { results: path.startsWith("/v1/knowledge?") ? [document_("new.pdf", { status })] : [], next: null },
+    };
+  });
+  await open("/ui/memory/documents");
+  await screen.findByText("waiting to be read");
+  status = "processed";
+  await act(() => vi.advanceTimersByTimeAsync(2000));
+  await screen.findByText("can be searched");
 });
 
 test("a document is added where its limits are said, and a picture is refused", async () => {

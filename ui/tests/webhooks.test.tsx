@@ -1,7 +1,7 @@
 // Where events are sent: a secret is shown once, and what came of each delivery can be sent again.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { Webhooks } from "../src/pages/webhooks";
@@ -57,7 +57,10 @@ beforeEach(async () => {
   chooseLanguage("en");
   await session.start();
 });
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
 
 const sent = () => asked.filter(({ method }) => method !== "GET").map(({ method, path, body }) => [method, path, body]);
 
@@ -90,6 +93,26 @@ test("why it is disabled and what waits are said; it is enabled again", async ()
   expect(screen.getByText("2 events wait")).toBeTruthy();
   fireEvent.click(screen.getByRole("button", { name: "Enable" }));
   await vi.waitFor(() => expect(sent()).toEqual([["PATCH", "/v1/webhooks/hook", { enabled: true }]]));
+});
+
+test("a delivery that is on its way is looked at until it has arrived", async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  let state = "waiting";
+  const deliveries = serve(({ path }) =>
+    path.includes("/deliveries")
+      ? { body: { results: [{ ...DELIVERY, state }], next: null } }
+      : { body: { results: [HOOK] } },
+  );
+  show(USER);
+  fireEvent.click(await screen.findByRole("button", { name: "Deliveries" }));
+  await screen.findByRole("cell", { name: /waiting/ });
+  state = "delivered";
+  await act(() => vi.advanceTimersByTimeAsync(3000));
+  await screen.findByRole("cell", { name: "delivered" });
+  const read = () => deliveries.filter(({ path }) => path.includes("/deliveries")).length;
+  const before = read();
+  await act(() => vi.advanceTimersByTimeAsync(10_000));
+  expect(read()).toBe(before);
 });
 
 test("a delivery that failed shows why, and is sent again", async () => {

@@ -7,6 +7,7 @@ import { refresh } from "../api/refresh";
 import type { Item } from "../api/route";
 import { Form } from "../pages/sign_in";
 import { ConfirmButton } from "../parts/confirm";
+import { pollOfReading } from "../parts/documents";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
@@ -22,7 +23,7 @@ export function DocumentsPage() {
   const queries = useQueryClient();
   const input = useRef<HTMLInputElement>(null);
   const readAgain = () => refresh(queries, ["documents"]);
-  const list = useMore("documents", "/v1/admin/knowledge", { limit: 50 });
+  const list = useMore("documents", "/v1/admin/knowledge", { limit: 50 }, true, pollOfReading);
   const documents = unique(list.items, (one) => one.id);
   return (
     <Sheet title={say("admin.documents")} note={say("admin.documentsWhat")}>

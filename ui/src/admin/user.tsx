@@ -12,6 +12,7 @@ import { useTitleOf } from "../parts/assistants";
 import { ConfirmButton } from "../parts/confirm";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
+import { pollOfReading } from "../parts/documents";
 import { download } from "../parts/download";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { OwnKeys } from "../parts/own_keys";
@@ -271,7 +272,7 @@ function Conversations({ id }: { id: string }) {
 }
 
 function Documents({ id }: { id: string }) {
-  const list = useMore("documents", "/v1/knowledge", { user_id: id, limit: SHOWN });
+  const list = useMore("documents", "/v1/knowledge", { user_id: id, limit: SHOWN }, true, pollOfReading);
   return (
     <Part title={say("admin.documents")} list={list}>
       <DocumentsTable documents={list.items} />

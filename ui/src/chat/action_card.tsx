@@ -64,7 +64,11 @@ function WaitingCard({ action }: { action: Action }) {
   const [reviewed, setReviewed] = useState(""); // fingerprint of what was looked up after an edit
   const [wrong, setWrong] = useState<string[]>([]);
   const fields = useMemo(() => fieldsOf(action), [action]);
-  useTick();
+  const tick = useTick();
+  const isLate = Date.parse(action.expires_at) <= Date.now();
+  useEffect(() => {
+    if (isLate) void refresh(queries, ["actions"]); // no event tells that nobody has decided in time
+  }, [isLate, tick, queries]);
   const decide = useMutation({
     mutationFn: async ({ word, values }: { word: "approve" | "reject"; values?: Record<string, unknown> }) => {
       let { fingerprint } = action; // of what stands here; the server refuses to decide on anything else
@@ -208,10 +212,11 @@ function isChange(error: unknown): boolean {
 }
 
 /** Render again every ten seconds, for the time that is left. */
-function useTick() {
-  const [, setTick] = useState(0);
+function useTick(): number {
+  const [tick, setTick] = useState(0);
   useEffect(() => {
-    const timer = window.setInterval(() => setTick((tick) => tick + 1), 10_000);
+    const timer = window.setInterval(() => setTick((before) => before + 1), 10_000);
     return () => window.clearInterval(timer);
   }, []);
+  return tick;
 }

@@ -11,12 +11,19 @@ import { useUser } from "../session/session";
 import { say } from "../texts";
 
 const PAGE = 50;
+const REFRESH_MS = 60_000; // what is rejected elsewhere sends no event
 
 export function ActionsPage() {
   const { userId } = useUser();
   useTitle(say("action.inbox"));
   const titleOf = useTitleOf();
-  const list = useMore("actions", "/v1/actions", { user_id: userId, status: "pending", limit: PAGE });
+  const list = useMore(
+    "actions",
+    "/v1/actions",
+    { user_id: userId, status: "pending", limit: PAGE },
+    true,
+    () => REFRESH_MS,
+  );
   const actions = unique(list.items, (one) => one.id);
   return (
     <div className="scrolls h-full p-4" tabIndex={0}>

@@ -7,7 +7,7 @@ import { remove } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Item } from "../api/route";
 import { ConfirmButton } from "../parts/confirm";
-import { Uploads, useDocuments } from "../parts/documents";
+import { pollOfReading, Uploads, useDocuments } from "../parts/documents";
 import { DOCUMENT_ENDINGS, megabytes, sortFiles } from "../parts/files";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -25,7 +25,7 @@ export function Documents() {
   const { userId, config } = useUser();
   const { uploads, add, clear } = useDocuments();
   const [refused, setRefused] = useState<string[]>([]);
-  const list = useMore("documents", "/v1/knowledge", { user_id: userId, limit: 50 });
+  const list = useMore("documents", "/v1/knowledge", { user_id: userId, limit: 50 }, true, pollOfReading);
   const documents = unique(list.items, (one) => one.id);
   const take = (files: Iterable<File>) => {
     const sorted = sortFiles(files, config);

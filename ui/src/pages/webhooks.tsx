@@ -18,6 +18,8 @@ import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Field, Form } from "./sign_in";
 
+const BUSY_MS = 3000; // between two looks at deliveries that are on their way
+
 const EVENTS: UserEvent[] = [
   "run.completed",
   "run.failed",
@@ -176,7 +178,9 @@ function Card({ webhook, onSecret }: { webhook: Webhook; onSecret: (secret: stri
 
 function Deliveries({ webhook }: { webhook: Webhook }) {
   const queries = useQueryClient();
-  const list = useMore("webhooks", `/v1/webhooks/${webhook.id}/deliveries`, { limit: 20 });
+  const list = useMore("webhooks", `/v1/webhooks/${webhook.id}/deliveries`, { limit: 20 }, true, (items) =>
+    items.some(({ state }) => state === "waiting") ? BUSY_MS : false,
+  );
   const replay = useMutation({
     mutationFn: (deliveryId: string | null) => post(`/v1/webhooks/${webhook.id}/replay`, { delivery_id: deliveryId }),
     onSuccess: () => refresh(queries, ["webhooks"]),

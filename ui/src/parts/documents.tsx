@@ -19,6 +19,13 @@ interface Upload {
   error?: string;
 }
 
+const READING_MS = 2000; // between two looks at documents that are being read
+
+/** When a list of documents is to be read again: soon, while some of them cannot be searched yet. */
+export function pollOfReading(documents: { status: string }[]): number | false {
+  return documents.some(({ status }) => status === "pending" || status === "processing") ? READING_MS : false;
+}
+
 /** Keep documents for the person who is signed in, one after another. */
 export function useDocuments() {
   const { userId } = useUser();

@@ -10,12 +10,16 @@ interface Page<T> {
   next?: string | null;
 }
 
-/** The pages of a list, and a mark whose appearance on the screen loads the next one. */
+/**
+ * The pages of a list, and a mark whose appearance on the screen loads the next one. `pollMs` says of what has been read when it is to be
+ * read again, in ms, where no event tells of a change.
+ */
 export function useMore<Path extends Route<"get">>(
   kind: Parameters<typeof keys.list>[0],
   path: Path,
   query?: Query<"get", Path>,
   isWanted = true,
+  pollMs: (items: Item<Path>[]) => number | false = () => false,
 ) {
   const list = useInfiniteQuery({
     queryKey: keys.list(kind, path, query),
@@ -24,6 +28,7 @@ export function useMore<Path extends Route<"get">>(
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     enabled: isWanted,
+    refetchInterval: ({ state: { data } }) => (data ? pollMs(itemsOf(data.pages)) : false),
     placeholderData: keepPreviousData, // the rows stay while others are read
   });
   const mark = useRef<HTMLDivElement>(null);
@@ -36,8 +41,12 @@ export function useMore<Path extends Route<"get">>(
     observer.observe(mark.current);
     return () => observer.disconnect();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const items = list.data?.pages.flatMap((page) => page.results) ?? [];
+  const items = itemsOf(list.data?.pages ?? []);
   return { ...list, items, mark, first: list.data?.pages[0] as Answer<"get", Path> | undefined };
+}
+
+function itemsOf<T>(pages: Page<T>[]): T[] {
+  return pages.flatMap((page) => page.results);
 }
 
 /** Items without doubles: rows that arrived meanwhile move others to the next page. */
