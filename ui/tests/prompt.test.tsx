@@ -9,6 +9,7 @@ import { memoryLocation } from "wouter/memory-location";
 
 import { diffOf } from "../src/admin/difference";
 import { PromptPage } from "../src/admin/prompt";
+import { keys } from "../src/api/keys";
 import { chooseLanguage } from "../src/texts";
 import { ASSISTANTS, type Asked, serve } from "./server";
 
@@ -23,6 +24,7 @@ const version = (number: number, text: string) => ({
 });
 
 let asked: Asked[];
+let queries: QueryClient;
 beforeEach(() => {
   chooseLanguage("en");
   asked = serve(({ path, method }) => {
@@ -39,8 +41,9 @@ beforeEach(() => {
     return { body: { role: "Mentor", ...version(2, "Be kind.\nBe brief."), variables: ["query"], updated_at: "" } };
   });
   const { hook } = memoryLocation({ path: "/admin/prompts/Mentor" });
+  queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
-    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+    <QueryClientProvider client={queries}>
       <Router hook={hook}>
         <Route path="/admin/prompts/:role" component={PromptPage} />
       </Router>
@@ -86,6 +89,28 @@ test("what somebody else has saved meanwhile is said, and what is written stays"
     is_active: true,
     version: 2,
   });
+});
+
+test("what is read again meanwhile takes the place of what is shown, not of what is being written", async () => {
+  const text = await editor();
+  const newer = (number: number, words: string) =>
+    act(() =>
+      queries.setQueryData(keys.prompt("Mentor"), {
+        role: "Mentor",
+        ...version(number, words),
+        variables: ["query"],
+        updated_at: AT,
+      }),
+    );
+  newer(3, "Be kind to all.");
+  await waitFor(() => expect(text.state.doc.toString()).toBe("Be kind to all."));
+  write(text, "Mine");
+  newer(4, "Be kind to Eve.");
+  await screen.findByText("Somebody else has saved in the meantime.");
+  expect(text.state.doc.toString()).toBe("Mine");
+  write(text, "Be kind to Eve.");
+  await waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
+  expect(screen.getByText("Version 4")).toBeTruthy();
 });
 
 test("names in braces are marked, those that the role does not know apart", async () => {

@@ -43,15 +43,15 @@ export function PromptPage() {
     <Sheet title={role}>
       <ErrorNotice error={prompt.error} />
       {prompt.isPending && <Skeleton lines={6} />}
-      {prompt.data && (
-        <PromptEditor key={prompt.data.version} prompt={prompt.data} versions={history.data?.results ?? []} />
-      )}
+      {prompt.data && <PromptEditor key={role} newest={prompt.data} versions={history.data?.results ?? []} />}
     </Sheet>
   );
 }
 
-function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVersion[] }) {
+/** What somebody else saves meanwhile takes the place of what is shown, not of what is being written. */
+function PromptEditor({ newest, versions }: { newest: Prompt; versions: PromptVersion[] }) {
   const queries = useQueryClient();
+  const [prompt, setPrompt] = useState(newest);
   const [text, setText] = useState(prompt.text);
   const [isActive, setActive] = useState(prompt.is_active);
   const [compared, setCompared] = useState<number | null>(null);
@@ -62,13 +62,21 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
       : compared === prompt.version
         ? prompt.text
         : (versions.find((one) => one.version === compared)?.text ?? "");
-  const isChanged = text !== prompt.text || isActive !== prompt.is_active;
+  const isOther = (one: Prompt) => text !== one.text || isActive !== one.is_active;
+  const isChanged = isOther(prompt);
+  if (newest.version !== prompt.version && !(isChanged && isOther(newest))) {
+    setPrompt(newest);
+    setText(newest.text);
+    setActive(newest.is_active);
+    setCompared(null);
+  }
   useUnsaved(isChanged);
   const save = useMutation({
     mutationFn: () => put(pathOf(prompt.role), { text, is_active: isActive, version: prompt.version }),
     onSuccess: () => refresh(queries, ["prompts"]),
   });
-  const isConflict = save.error instanceof ApiError && save.error.status === 409;
+  const refused = save.error instanceof ApiError && save.error.status === 409 ? save.error : null;
+  const isConflict = refused !== null || newest.version !== prompt.version;
   return (
     <>
       <div className="flex flex-wrap items-end gap-3">
@@ -118,7 +126,7 @@ function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVe
         <div role="alert">
           <p className="text-bad">{say("admin.conflict")}</p>
           <p lang="en" className="text-small text-quiet">
-            {visible((save.error as Error).message)}
+            {visible(refused?.message ?? "")}
           </p>
         </div>
       ) : (
