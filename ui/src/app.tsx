@@ -219,9 +219,11 @@ function Frame() {
         </main>
       </div>
       {isPaletteOpen && (
-        <Suspense>
-          <Palette onClose={() => setPaletteOpen(false)} />
-        </Suspense>
+        <Boundary>
+          <Suspense>
+            <Palette onClose={() => setPaletteOpen(false)} />
+          </Suspense>
+        </Boundary>
       )}
     </div>
   );

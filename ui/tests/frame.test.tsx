@@ -1,7 +1,7 @@
 // The frame of the page: its title, its notices, what the keys do, and the palette's commands.
 
 import { cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { chooseScheme } from "../src/session/appearance";
 import { chooseLanguage } from "../src/texts";
@@ -111,6 +111,21 @@ test("the palette does what is chosen: the appearance, the language", async () =
   await command("русский");
   await screen.findByRole("heading", { name: "История" });
   expect(document.documentElement.lang).toBe("ru");
+});
+
+test("a palette that breaks leaves the page as it is", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  serve(({ path }) =>
+    path === "/ui/config.json"
+      ? { body: { ...CONFIG, auth: "none", local_user_id: USER } }
+      : path.endsWith("/events")
+        ? { chunks: [], isOpen: true }
+        : { body: { results: path.includes("limit=100") && path.includes("conversations") ? {} : [], next: null } },
+  );
+  await open("/ui/history");
+  fireEvent.keyDown(window, { key: "k", ctrlKey: true });
+  await screen.findByText("Reload the page");
+  screen.getByRole("heading", { name: "History" });
 });
 
 test("what waits is counted in the bar above the page, by a number that says what it counts", async () => {
