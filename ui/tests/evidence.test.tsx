@@ -14,6 +14,7 @@ const USER = "00000000-0000-4000-8000-000000000001";
 const WORDS: Record<string, [string, string, string]> = {
   a: ["user", "Alma lives in **Lisbon**.", "2026-11-01T10:00:00Z"],
   b: ["user", "Alma lives in **Lisbon**.", "2026-11-05T10:00:00Z"],
+  d: ["An\u202en", "Nobody reads this backwards.", "2026-11-05T10:00:00Z"],
   c: ["assistant", "Noted: Lisbon.", "2026-11-05T10:01:00Z"],
 };
 
@@ -62,6 +63,12 @@ test("an assistant has its name", async () => {
   show({ sources: [source("c", 7)], used: [] });
   const card = (await screen.findByText("Noted: Lisbon.")).closest("li")!;
   expect(card.textContent).toContain("mentor, ");
+});
+
+test("who has said it is named without what turns the text around", async () => {
+  show({ sources: [source("d", 7)], used: [] });
+  const card = (await screen.findByText("Nobody reads this backwards.")).closest("li")!;
+  expect(card.textContent).not.toContain("\u202e");
 });
 
 test("what was forgotten says so", async () => {

@@ -43,7 +43,7 @@ async function open(totals: object) {
     const results = [
       memory("tea", "2026-Week-48", "user"),
       memory("jazz", "2026-Week-48", "assistant"),
-      memory("snow", "2026-Month-01"),
+      { ...memory("snow", "2026-Month-01"), tags: ["Unanswered", "winter"] },
     ];
     return { body: { results, next: null } };
   });
@@ -65,6 +65,12 @@ test("all that is remembered is counted, not what is on the page", async () => {
   await screen.findByText("1,300 messages");
   screen.getByText("1 summary");
   screen.getByText("since March 2, 2026");
+});
+
+test("a tag of our own is said in words, one of the person's as it is", async () => {
+  await open({ messages: 3, summaries: 1, since: null, last_saved_at: null });
+  screen.getByText("not answered");
+  screen.getByText("winter");
 });
 
 test("memories stand under their period, in words", async () => {

@@ -71,6 +71,8 @@ test("a link is made as it was chosen, shown once, and revoked", async () => {
       ["DELETE", "/v1/links/l", null],
     ]),
   );
+  await dialog.findByRole("button", { name: "Create the link" }); // what leads nowhere is not shown to be copied
+  expect(dialog.queryByRole("textbox", { name: "Link" })).toBeNull();
 });
 
 test("where links are off nothing speaks of them", async () => {
@@ -112,6 +114,28 @@ test("whoever has the link reads without signing in, page by page, and nothing e
     ["/v1/shared", { token: TOKEN, after: 0 }, null],
     ["/v1/shared", { token: TOKEN, after: 100 }, null],
   ]);
+});
+
+test("who has said something is named without what turns the text around, and what cannot be read is said", async () => {
+  const cited = { number: 3, speaker: "An\u202en", said_at: AT, text: "Her boat." };
+  shared = ({ body }) =>
+    body.after
+      ? { status: 503, body: { error: { code: "unavailable", message: "not now" } } }
+      : {
+          body: {
+            title: "Boats",
+            assistant: "mentor",
+            assistant_title: "Mentor",
+            shared_at: AT,
+            expires_at: AT,
+            messages: [message("assistant", "Zephyr [3].", [cited])],
+            next: 100,
+          },
+        };
+  visit(TOKEN);
+  expect((await screen.findByText("Her boat.")).closest("li")!.textContent).not.toContain("\u202e");
+  fireEvent.click(screen.getByRole("button", { name: "Show more" }));
+  await screen.findByRole("alert");
 });
 
 test("a link that was revoked says so", async () => {

@@ -97,6 +97,7 @@ const BUILT: Record<string, string[]> = {
   "prices.": ["input", "cached", "output", "image"],
   "profile.look.": ["auto", "light", "dark"],
   "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"],
+  "tag.": ["Discussion", "Unanswered"],
   "searched.": ["yes", "perhaps", "no"],
   "slot.": ["competencies", "communication_style", "meeting_preferences", "focus_time"].concat([
     "working_style",

@@ -38,7 +38,7 @@ export function ConversationMenu({ id, title, is_pinned, is_archived, more = [] 
     keep(userId, `draft.${id}`, "");
     for (const message of waiting) if (message.conversationId === id) outbox.discard(message.key);
     if (place === `/c/${id}`) navigate("/");
-    void refresh(queries, ["conversations", "memory", "messages", "runs", "actions"]);
+    void refresh(queries, ["conversations", "memory", "messages", "runs", "actions", "links"]);
   };
   return (
     <>

@@ -178,7 +178,7 @@ export function useSpeakerOf(assistant?: string): (memory: Pick<Memory, "speaker
   return ({ speaker, kind }) => {
     if (speaker === "user") return say("evidence.you");
     if (speaker === "assistant") return assistant ? titleOf(assistant) : say("admin.assistant");
-    return speaker ?? say(kind === "summary" ? "admin.summary" : "evidence.you");
+    return visible(speaker ?? "") || say(kind === "summary" ? "admin.summary" : "evidence.you");
   };
 }
 

@@ -67,13 +67,13 @@ export function Share({ id, onClose }: { id: string; onClose: () => void }) {
           </>
         )}
       </div>
-      <Links conversationId={id} />
+      <Links conversationId={id} onRevoked={(link) => link === create.data?.id && create.reset()} />
     </Dialog>
   );
 }
 
 /** The links to a conversation, or to all of a person's, that still lead somewhere. */
-export function Links({ conversationId }: { conversationId?: string }) {
+export function Links({ conversationId, onRevoked }: { conversationId?: string; onRevoked?: (id: string) => void }) {
   const { userId } = useUser();
   const queries = useQueryClient();
   const links = useQuery({
@@ -97,7 +97,11 @@ export function Links({ conversationId }: { conversationId?: string }) {
             title={say("share.revokeAsk")}
             what={say("share.revokeWhat")}
             className="quiet-button"
-            onConfirm={() => remove(`/v1/links/${link.id}`).then(() => refresh(queries, ["links"]))}
+            onConfirm={async () => {
+              await remove(`/v1/links/${link.id}`);
+              onRevoked?.(link.id);
+              await refresh(queries, ["links"]);
+            }}
           />
         </li>
       ))}

@@ -19,7 +19,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { type Group, Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
-import { formatNumber, formatPeriod, say } from "../texts";
+import { formatNumber, formatPeriod, say, sayOr } from "../texts";
 import { Documents } from "./documents";
 import { Facts } from "./facts";
 import { Imported } from "./imported";
@@ -216,7 +216,7 @@ function MemoryCard({ memory, hasScore, shown }: { memory: Memory; hasScore: boo
         <p className="mt-1 flex flex-wrap gap-2 text-small">
           {memory.tags.map((tag) => (
             <span key={tag} className="rounded bg-raised px-2">
-              {visible(tag)}
+              {sayOr(`tag.${tag}`, visible(tag))}
             </span>
           ))}
         </p>

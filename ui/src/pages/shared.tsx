@@ -10,7 +10,7 @@ import type { SharedMessage } from "../api/types";
 import { UserMessage } from "../chat/question";
 import { titleWithAgent } from "../parts/assistants";
 import { Markdown } from "../parts/markdown";
-import { EmptyPage, errorText, Skeleton } from "../parts/notice";
+import { EmptyPage, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { visible } from "../parts/visible";
@@ -61,6 +61,7 @@ function Shared({ token }: { token: string }) {
             .map((message, index) => (
               <Message key={index} message={message} title={first.assistant_title} />
             ))}
+          <ErrorNotice error={pages.error} />
           {pages.hasNextPage && (
             <button
               type="button"
@@ -108,7 +109,7 @@ function Message({ message, title }: { message: SharedMessage; title: string }) 
                     ? say("shared.person")
                     : one.speaker === "assistant"
                       ? visible(title)
-                      : one.speaker}
+                      : visible(one.speaker ?? "")}
                   {", "}
                   <Time at={one.said_at} />
                 </span>

@@ -67,6 +67,8 @@ export const enPages = {
   "memory.title": "Memory",
   "memory.search": "Search memory",
   "memory.level": "Level",
+  "tag.Discussion": "conversation",
+  "tag.Unanswered": "not answered",
   "memory.level.0": "Exchanges",
   "memory.level.1": "Days",
   "memory.level.2": "Weeks",

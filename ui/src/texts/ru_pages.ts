@@ -68,6 +68,8 @@ export const ruPages: Record<keyof typeof enPages, string> = {
   "memory.title": "Память",
   "memory.search": "Поиск в памяти",
   "memory.level": "Уровень",
+  "tag.Discussion": "разговор",
+  "tag.Unanswered": "без ответа",
   "memory.level.0": "Реплики",
   "memory.level.1": "Дни",
   "memory.level.2": "Недели",
