@@ -251,6 +251,13 @@ test("the page of a user has spending and budget, and erases with a receipt once
   expect(asked.filter(({ method }) => method === "DELETE").map(({ path }) => path)).toEqual([`/v1/users/${ANN}`]);
 });
 
+test("the page of a user who is no longer there says so, and leads to the others", async () => {
+  serve((one) => ({ body: one.path.startsWith("/v1/admin/users?") ? { results: [], next: null } : body(one) }));
+  openDesk(`/admin/users/${ANN}`);
+  const text = await screen.findByText(/There is no such user/);
+  expect(within(text).getByRole("link", { name: "Users" }).getAttribute("href")).toBe("/admin/users");
+});
+
 test("a user without a name has the beginning of the id as heading, and the whole id to copy", async () => {
   const write = vi.fn(async () => undefined);
   Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });

@@ -44,6 +44,11 @@ export function UserPage() {
     <Sheet title={person ? nameOf(person) : say("admin.user")} note={say("trace.audited")}>
       <ErrorNotice error={user.error} onRetry={() => void user.refetch()} />
       {user.isPending && <Skeleton lines={4} />}
+      {person === null && (
+        <p role="status">
+          {say("admin.userGone")} <Link href="/admin/users">{say("admin.users")}</Link>
+        </p>
+      )}
       {person && (
         <>
           <p className="flex flex-wrap items-center gap-2 text-small text-quiet">

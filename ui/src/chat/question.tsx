@@ -100,7 +100,7 @@ export function UserMessage({
   who?: string; // has written it
 }) {
   return (
-    <article className="ml-auto max-w-[85%] rounded bg-raised px-4 py-3">
+    <article className="ml-auto w-fit max-w-[85%] rounded bg-raised px-4 py-3">
       <p className="text-small text-quiet">
         {who}
         {at && (

@@ -417,6 +417,7 @@ export const enPages = {
   "admin.makeAdminWhat": "Administrators see and change the data of all users, and can make others administrators.",
   "admin.dropAdminAsk": "Remove the administrator rights of {name}?",
   "admin.dropAdminWhat": "In force within a second.",
+  "admin.userGone": "There is no such user, or no longer.",
   "admin.resetLink": "Link for a new password",
   "admin.resetOnce": "This link works once, within 24 hours. Send it to the person:",
   "admin.keyName": "Name",
