@@ -21,6 +21,15 @@ PAGE_OF_MEMORY = re.compile(r'^  "(/memory[^"]*)": ', re.MULTILINE)
 TEXTS = re.compile(r"/((?:en|ru)(?:_\w+)?)-")  # scripts with the sentences of a language
 REDIRECTS = {"/sign-in", "/reset"}  # for those who are signed in; test_sign_in.py is for the others
 WIDTHS = (360, 768, 1440)
+# How many pixels a select has beside the text of what is chosen in it.
+ROOM_OF_CHOSEN = """
+select => {
+  const style = getComputedStyle(select), pen = document.createElement("canvas").getContext("2d");
+  pen.font = style.font;
+  const inner = select.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return inner - pen.measureText(select.selectedOptions[0].text).width;
+}
+"""
 TOO_LATE = "2026-01-05 12:00+00"
 
 
@@ -143,6 +152,17 @@ def test_on_a_phone_the_notice_about_signing_in_takes_two_lines(visit: Visitor, 
     shot(page, f"notice-{language}")
     notice.get_by_role("button").click()
     expect(notice).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("language", ["en-US", "ru-RU"])
+def test_how_an_assistant_acts_is_read_to_its_end(visit: Visitor, language: str, width: int) -> None:
+    page = visit(viewport={"width": width, "height": 740}, locale=language)
+    modes = page.locator("select:visible:has(option[value=plan])")
+    for mode in ("auto", "plan", "ask"):
+        modes.select_option(mode)
+        assert modes.evaluate(ROOM_OF_CHOSEN) >= 0, mode
+    shot(page, f"mode-{language[:2]}-{width}")
 
 
 def test_a_profile_is_kept_and_speaks_another_language(stack: Stack, visit: Visitor) -> None:

@@ -146,7 +146,7 @@ function Chat({ id }: { id: string | null }) {
               </label>
             )}
             {id === null && (
-              <ModePicker value={currentMode} onChange={changeMode} className="ml-auto max-w-36 sm:hidden" />
+              <ModePicker value={currentMode} onChange={changeMode} className="ml-auto max-w-full sm:hidden" />
             )}
             {isTemporary && <p role="note">{say("chat.temporaryWhat")}</p>}
           </div>
@@ -183,7 +183,7 @@ function ModePicker({
 }) {
   return (
     <select
-      className={`min-h-0! min-w-0 py-1! text-small ${className}`}
+      className={`field-sizing-content min-h-0! min-w-0 py-1! text-small ${className}`}
       aria-label={say("chat.mode")}
       value={value}
       onChange={(event) => void onChange(event.target.value as Mode)}
