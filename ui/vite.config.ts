@@ -2,7 +2,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-const server = process.env.MAAS_URL ?? "http://127.0.0.1:8080";
+const server = process.env.MAAS_URL ?? `http://127.0.0.1:${process.env.MAAS_PORT ?? 8000}`;
 
 export default defineConfig({
   base: "/ui/",

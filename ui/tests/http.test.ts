@@ -90,6 +90,12 @@ test("keys are written in one file", () => {
   expect(byHand).toEqual([]);
 });
 
+test("a page that is developed asks the server at the port where it listens", () => {
+  const settings = readFileSync(join("..", "maas", "settings", "http.py"), "utf8");
+  const port = /port: int = Field\((\d+),/.exec(settings)![1];
+  expect(readFileSync("vite.config.ts", "utf8")).toContain(`process.env.MAAS_PORT ?? ${port}}`);
+});
+
 test("nothing in the text of others turns it around or steers a terminal", () => {
   expect(visible("a\r\nb\rc\td")).toBe("a\nb\nc\td");
   expect(visible("\u001b[2J\u202egnp.exe\u2069\u007f")).toBe("⟨1b⟩[2J⟨202e⟩gnp.exe⟨2069⟩⟨7f⟩");
