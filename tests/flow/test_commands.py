@@ -68,6 +68,12 @@ def test_import_then_ask(stack: Stack, user: UUID, history: Path) -> None:
     assert sorted(covered) == sorted(log["id"] for log in logs)
 
 
+def test_the_example_answers_what_the_documents_ask(stack: Stack, user: UUID) -> None:
+    """The first question of a newcomer: no message says that it is the name, and one says whose cat it is."""
+    assert maas(stack, "import", str(ROOT / "docs/example.ndjson"), "--user", str(user)).returncode == 0
+    assert "Miso" in maas(stack, "ask", "What is my cat called?", "--user", str(user)).stdout
+
+
 def test_import_again_adds_nothing(stack: Stack, user: UUID, history: Path) -> None:
     maas(stack, "import", str(history), "--user", str(user))
     again = maas(stack, "import", str(history), "--user", str(user))
