@@ -96,6 +96,12 @@ class CreateAccountRow(TypedDict):
 
 create_account: Query[CreateAccountRow, pg.text, pg.text, pg.text, pg.uuid, pg.bool_, pg.text]
 
+class InviteRow(TypedDict):
+    verdict: str | Any
+    user_id: UUID | Any
+
+invite: Query[InviteRow, pg.text, pg.text, pg.text, pg.text]
+
 offer_admin_code: Value[bool, Never, pg.bytea, pg.int4]
 
 begin_session: Value[UUID, Never, pg.uuid, pg.text, pg.bytea, pg.int4]

@@ -100,6 +100,19 @@ async def create_account(
     return UUID(str(row["user_id"]))
 
 
+async def invite(db: Database, email: str, password_hash: str, name: str | None, actor: str) -> tuple[UUID, str]:
+    """Create an account of a new user; return the user and the path of a one-time link that sets the password.
+
+    Raises MaasError('user_already_exists').
+    """
+    row = await db.row(queries.invite, email, password_hash, name, actor)
+    assert row is not None
+    if row["verdict"] == "exists":
+        raise MaasError("user_already_exists", f"{email} has an account already")
+    user_id = UUID(str(row["user_id"]))
+    return user_id, await create_reset_path(db, user_id, actor)
+
+
 async def list_accounts(db: Database) -> list[Account]:
     """Return all accounts, the oldest first."""
     return [Account.of(row) for row in await db.rows(queries.list_accounts)]

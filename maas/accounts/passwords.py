@@ -71,6 +71,12 @@ def hash_password(password: str) -> str:
     return f"scrypt${COST}${BLOCK_SIZE}${PARALLELISM}${b64encode(salt).decode()}${b64encode(digest).decode()}"
 
 
+def unknown_password_hash() -> str:
+    """Return what stands for a password that nobody knows, until a link sets one: random bits in place of a hash."""
+    salt, digest = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(HASH_BYTES)
+    return f"scrypt${COST}${BLOCK_SIZE}${PARALLELISM}${b64encode(salt).decode()}${b64encode(digest).decode()}"
+
+
 def is_password_of(stored: str | None, password: str) -> bool:
     """Whether `stored` is the hash of this password; takes the same time when there is none."""
     _, cost, block_size, parallelism, salt, digest = (stored or _NO_PASSWORD).split("$")

@@ -46,6 +46,13 @@ $$;
 comment on function maas.maas_create_account is
   'Creates an account, of p_user if that is not null; returns created, or exists where the email or the user has one';
 
+create or replace function maas.maas_invite(p_email text, p_hash text, p_name text, p_actor text)
+returns table (verdict text, user_id uuid) language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select c.verdict, c.user_id from maas.maas_create_account(p_email, p_hash, p_name, null, false, p_actor) c
+$$;
+comment on function maas.maas_invite is
+  'Creates an account of a new user who is no administrator, for an administrator; returns created or exists';
+
 create or replace function maas.maas_sign_up(p_email text, p_hash text, p_name text, p_code bytea, p_is_open boolean)
 returns table (verdict text, user_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column

@@ -150,6 +150,7 @@ returns table (role_name text, functions text[]) language sql immutable as $$
       'maas_rotate_webhook', 'maas_delete_webhook', 'maas_replay_webhook', 'maas_set_push_notification',
       'maas_delete_push_notification', 'maas_create_schedule', 'maas_change_schedule', 'maas_delete_schedule',
       'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code',
+      'maas_invite',
       'maas_begin_session', 'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account',
       'maas_create_link', 'maas_use_link', 'maas_register_client', 'maas_find_client', 'maas_connect_app',
       'maas_exchange_code', 'maas_renew_app', 'maas_app_of_token', 'maas_list_apps', 'maas_app_owner',

@@ -35,6 +35,9 @@ select verdict, user_id from maas.maas_sign_up($1, $2, $3, $4, $5);
 -- name: create_account  -- $1 email, $2 hash, $3 name, $4 user or null, $5 whether an administrator, $6 actor
 select verdict, user_id from maas.maas_create_account($1, $2, $3, $4, $5, $6);
 
+-- name: invite  -- $1 email, $2 hash, $3 name, $4 actor
+select verdict, user_id from maas.maas_invite($1, $2, $3, $4);
+
 -- name: offer_admin_code  -- $1 hash, $2 hours
 select maas.maas_offer_admin_code($1, $2);
 

@@ -472,6 +472,32 @@ def test_a_forgotten_password(stack: Stack, ann: Person) -> None:
     assert unknown.returncode == 1 and "there is no account" in unknown.stderr
 
 
+def test_an_administrator_invites_a_person(stack: Stack, ann: Person) -> None:
+    """The account has no password that anybody knows; its link sets one, once. Others invite nobody."""
+
+    def invite(who: Person, **body: Any) -> Any:
+        return stack.client.post("/v1/admin/accounts", json=body, headers=who.headers)
+
+    eve = Person(stack, new_email(), "yet another cello")
+    assert invite(ann, email=eve.email).status_code == 403
+    stack.rows("insert into user_roles (user_id, role) values (%s, 'admin')", ann.id)
+    poll(lambda: ann.get("/metrics").status_code == 200, what="she is an administrator")
+    made = invite(ann, email=f" {eve.email.upper()} ", name="Eve")
+    assert made.status_code == 201
+    assert refusal(eve.sign_in()) == (401, "invalid_credentials")
+    token = made.json()["url_path"].removeprefix("/ui/reset#token=")
+    assert eve._keep(post(stack, "verify", {"type": "recovery", "token_hash": token})).status_code == 200
+    assert (eve.id, eve.session["user"]["user_metadata"]) == (made.json()["user_id"], {"name": "Eve"})
+    assert eve.session["user"]["app_metadata"]["is_admin"] is False
+    assert eve.change(password=eve.password).status_code == eve.sign_in().status_code == 200
+    assert refusal(post(stack, "verify", {"type": "recovery", "token_hash": token})) == (403, "otp_expired")
+    notes = stack.rows("select action, actor from audit where user_id = %s order by id limit 2", eve.id)
+    assert notes == [{"action": one, "actor": f"jwt:{ann.id}"} for one in ("account_create", "password_link")]
+    for body, code in (({"email": eve.email}, "conflict"), ({"email": "nobody"}, "invalid_request")):
+        assert invite(ann, **body).json()["error"]["code"] == code
+    stack.rows("delete from user_roles where user_id = %s", ann.id)
+
+
 def test_an_expired_link_is_refused(stack: Stack, ann: Person) -> None:
     token = maas(stack, "users", "reset", ann.email).stdout.strip().partition("=")[2]
     stack.rows("update auth_links set expires_at = now() where user_id = %s", ann.id)

@@ -10,6 +10,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatDollars, formatNumber, say } from "../texts";
 import { Filter, useFilters } from "./filters";
+import { Invite } from "./invite";
 import { SavedFilters } from "./saved_filters";
 import { Sheet } from "./sheet";
 import { Table } from "./table";
@@ -27,6 +28,7 @@ export function UsersPage() {
     <Sheet title={say("admin.users")} note={say("trace.audited")}>
       <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
       <SavedFilters list="users" />
+      <Invite />
       <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       {total && (
         <p className="text-small">

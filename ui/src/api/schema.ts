@@ -313,6 +313,9 @@ export interface paths {
     get: operations["get_sessions"];
     delete: operations["delete_sessions"];
   };
+  "/v1/admin/accounts": {
+    post: operations["post_account"];
+  };
   "/v1/admin/users/{id}/reset": {
     post: operations["post_reset"];
   };
@@ -1061,6 +1064,10 @@ export interface components {
       tools: components["schemas"]["ToolState"][];
       models: components["schemas"]["ModelHealth"][];
     };
+    Invitation: {
+      user_id: string;
+      url_path: string;
+    };
     Json: (null | boolean | number) | string | unknown[] | {
       [key: string]: unknown;
     };
@@ -1209,6 +1216,10 @@ export interface components {
     };
     NameMerged: {
       facts: number;
+    };
+    NewAccount: {
+      email: string;
+      name?: string | null;
     };
     NewApiKey: {
       name: string;
@@ -4006,6 +4017,20 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["EndedSessions"];
+        };
+      };
+    };
+  };
+  post_account: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewAccount"];
+      };
+    };
+    responses: {
+      201: {
+        content: {
+          "application/json": components["schemas"]["Invitation"];
         };
       };
     };
