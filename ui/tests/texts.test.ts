@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 import {
   chooseLanguage,
@@ -10,6 +10,8 @@ import {
   formatDay,
   formatDistance,
   formatDuration,
+  formatFullDate,
+  formatMoment,
   formatPeriod,
   say,
   sayOr,
@@ -252,4 +254,24 @@ test("signs are icons: no letter of a font stands for one", () => {
     .filter((path) => path.endsWith(".tsx") && !path.startsWith("admin"))
     .flatMap((path) => Array.from(readFileSync(join("src", path), "utf8").matchAll(signs), ([sign]) => [path, sign]));
   expect(found).toEqual([]);
+});
+
+test("dates and numbers share their formats: rows that scroll by have no time to make one each", () => {
+  const slow = [
+    ...(["toLocaleString", "toLocaleDateString", "toLocaleTimeString"] as const).map((name) =>
+      vi.spyOn(Date.prototype, name),
+    ),
+    vi.spyOn(Number.prototype, "toLocaleString"), // each call makes a format
+  ];
+  const now = new Date(2031, 4, 5, 12);
+  for (let day = 1; day <= 28; day++) {
+    formatDate(new Date(2031, 3, day), now);
+    formatFullDate(new Date(2031, 3, day));
+    expect(say("chat.memories", { n: day })).toContain(String(day));
+  }
+  expect(slow.flatMap((one) => one.mock.calls)).toEqual([]);
+});
+
+test("what is no time is a dash", () => {
+  expect([formatDate(""), formatFullDate("never"), formatMoment("")]).toEqual(["–", "–", "–"]);
 });

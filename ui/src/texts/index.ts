@@ -26,6 +26,7 @@ const TEXTS: Record<Language, Partial<Record<Key, string>>> = { en: {}, ru: {} }
 const wanted = new Set<Part>(["first"]);
 const STORED = "maas.language";
 const listeners = new Set<() => void>();
+const formats = new Map<string, unknown>();
 
 let chosen = stored();
 apply();
@@ -104,7 +105,7 @@ export function sayOr(key: string, otherwise: string): string {
 }
 
 export function formatNumber(value: number, digits = 1): string {
-  return value.toLocaleString(language(), { maximumFractionDigits: digits });
+  return formatOf(Intl.NumberFormat, { maximumFractionDigits: digits }).format(value);
 }
 
 /** Dollars, with as many digits as small sums need. */
@@ -115,20 +116,14 @@ export function formatDollars(value: number): string {
 /** Today the time, this year the day and month, else the whole date. */
 export function formatDate(at: string | Date, now = new Date()): string {
   const date = new Date(at);
-  if (date.toDateString() === now.toDateString())
-    return date.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString()) return formatTime(date, { hour: "2-digit", minute: "2-digit" });
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleDateString(language(), { day: "numeric", month: "short", year });
+  return formatTime(date, { day: "numeric", month: "short", year });
 }
 
 /** The day and the time to the minute. */
 export function formatMoment(at: string | Date): string {
-  return new Date(at).toLocaleString(language(), {
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-  });
+  return formatTime(new Date(at), { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
 /** A day of the calendar, or that of a time: "30 November 2026". */
@@ -167,7 +162,7 @@ export function formatWeekday(day: number): string {
 }
 
 export function formatFullDate(at: string | Date): string {
-  return new Date(at).toLocaleString(language(), { dateStyle: "full", timeStyle: "medium" });
+  return formatTime(new Date(at), { dateStyle: "full", timeStyle: "medium" });
 }
 
 /** The distance of a time from now in words: "in 5 minutes". */
@@ -193,9 +188,27 @@ export function formatDuration(ms: number): string {
   );
 }
 
+/** A time in the language that is shown; what is no time is a dash. */
+function formatTime(at: Date, options: Intl.DateTimeFormatOptions): string {
+  return Number.isNaN(at.getTime()) ? "–" : formatOf(Intl.DateTimeFormat, options).format(at);
+}
+
+/** A format of the language that is shown, made once: making one takes a browser far longer than using it. */
+function formatOf<Options, Format>(
+  Kind: { new (language: string, options: Options): Format; name: string },
+  options: Options,
+): Format {
+  const key = `${Kind.name} ${language()} ${JSON.stringify(options)}`;
+  const known = formats.get(key) as Format | undefined;
+  if (known) return known;
+  const made = new Kind(language(), options);
+  formats.set(key, made);
+  return made;
+}
+
 function pluralIndex(n: number, forms: number): number {
   const order: Intl.LDMLPluralRule[] = forms === 3 ? ["one", "few", "many"] : ["one", "other"];
-  const rule = new Intl.PluralRules(language()).select(n);
+  const rule = formatOf(Intl.PluralRules, {}).select(n);
   return Math.max(0, order.indexOf(rule) === -1 ? forms - 1 : order.indexOf(rule));
 }
 
