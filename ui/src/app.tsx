@@ -3,7 +3,7 @@
 import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/react-query";
 import { Menu as MenuIcon, X } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
-import { Redirect, Route, Router, Switch, useLocation } from "wouter";
+import { Link, Redirect, Route, Router, Switch, useLocation } from "wouter";
 
 import { ApiError } from "./api/error";
 import { useUserEvents } from "./api/user_events";
@@ -42,7 +42,7 @@ export function App() {
   useLanguage(); // everything is said again in another language
   if (window.location.pathname !== "/ui/shared") return <SignedIn />;
   return (
-    <Suspense fallback={<Skeleton lines={8} />}>
+    <Suspense fallback={<PageSkeleton />}>
       <SharedPage />
     </Suspense>
   );
@@ -183,7 +183,7 @@ function Frame() {
           <div className="min-h-0 flex-1">
             <HeaderPlace value={header}>
               <Boundary place={place}>
-                <Suspense fallback={<Skeleton lines={6} />}>
+                <Suspense fallback={<PageSkeleton />}>
                   <Switch>
                     <Route path="/" component={ChatPage} />
                     <Route path="/c/:id" component={ChatPage} />
@@ -209,7 +209,9 @@ function Frame() {
                       <Redirect to="/" />
                     </Route>
                     <Route>
-                      <EmptyPage why={say("app.notFound")} />
+                      <EmptyPage why={say("app.notFound")}>
+                        <Link href="/">{say("app.toStart")}</Link>
+                      </EmptyPage>
                     </Route>
                   </Switch>
                 </Suspense>
@@ -225,6 +227,14 @@ function Frame() {
           </Suspense>
         </Boundary>
       )}
+    </div>
+  );
+}
+
+function PageSkeleton() {
+  return (
+    <div className="mx-auto max-w-[72ch] p-4">
+      <Skeleton lines={6} />
     </div>
   );
 }

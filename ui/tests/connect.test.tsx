@@ -82,6 +82,13 @@ test("an unknown app gets no button at all", async () => {
   expect(screen.queryByRole("button", { name: "Allow" })).toBeNull();
 });
 
+test("who comes without an app is told what the page is for", async () => {
+  await open("/ui/connect");
+  expect(await screen.findByText(/^An app opens this page/)).toBeTruthy();
+  expect(screen.getByRole("link", { name: "Go to the start page" }).getAttribute("href")).toBe("/ui/");
+  expect(sent()).toEqual([]);
+});
+
 test("a connected app is listed and disconnected", async () => {
   render(
     <QueryClientProvider client={new QueryClient()}>

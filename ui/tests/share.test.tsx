@@ -140,6 +140,14 @@ test("who has said something is named without what turns the text around, and wh
 
 test("a link that was revoked says so", async () => {
   shared = () => ({ status: 404, body: { error: { code: "not_found", message: "leads nowhere" } } });
-  visit("gone");
+  visit(TOKEN);
   await screen.findByText("This link leads nowhere: it was revoked, or it has expired.");
+  screen.getByText("Ask whoever sent it for another one.");
+});
+
+test.each(["", "gone", `${TOKEN}x`])("of a link that cannot be one, the server is not asked: #%s", async (token) => {
+  visit(token);
+  await screen.findByText("This link leads nowhere: it was revoked, or it has expired.");
+  screen.getByText("MaaS"); // whose page this is
+  expect(asked.filter(({ path }) => path === "/v1/shared")).toEqual([]);
 });

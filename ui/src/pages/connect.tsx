@@ -2,12 +2,13 @@
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 
 import { post } from "../api/http";
 import { keys } from "../api/keys";
 import type { AppRequest } from "../api/types";
 import { placeOf } from "../parts/apps";
-import { ErrorNotice, Skeleton } from "../parts/notice";
+import { EmptyPage, ErrorNotice, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -38,11 +39,18 @@ export function ConnectPage() {
     queryKey: keys.asking(user.userId, request),
     queryFn: () => post("/v1/apps/preview", request),
     staleTime: Infinity,
+    enabled: request.client_id !== "",
   });
   const connect = useMutation({
     mutationFn: () => post("/v1/apps", request),
     onSuccess: ({ redirect_url }) => window.location.assign(redirect_url),
   });
+  if (!request.client_id)
+    return (
+      <EmptyPage why={say("connect.nothing")}>
+        <Link href="/">{say("app.toStart")}</Link>
+      </EmptyPage>
+    );
   const app = asking.data;
   const name = app && visible(app.name);
   return (

@@ -9,12 +9,15 @@ import { keys } from "../api/keys";
 import type { SharedMessage } from "../api/types";
 import { UserMessage } from "../chat/question";
 import { titleWithAgent } from "../parts/assistants";
+import { Logo } from "../parts/logo";
 import { Markdown } from "../parts/markdown";
 import { EmptyPage, ErrorNotice, errorText, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { visible } from "../parts/visible";
 import { say } from "../texts";
+
+const TOKEN = /^[\w-]{22}$/;
 
 export default function SharedPage() {
   const [queries] = useState(() => new QueryClient({ defaultOptions: { queries: { retry: false } } }));
@@ -26,25 +29,31 @@ export default function SharedPage() {
 }
 
 function Shared({ token }: { token: string }) {
+  const isToken = TOKEN.test(token);
   const pages = useInfiniteQuery({
     queryKey: keys.shared(token),
     queryFn: ({ pageParam }) => post("/v1/shared", { token, after: pageParam }),
     initialPageParam: 0,
     getNextPageParam: (page) => page.next,
     staleTime: Infinity,
+    enabled: isToken,
   });
   const first = pages.data?.pages[0];
   useTitle(first?.title ?? "");
-  if (pages.error && !first) {
-    const isGone = pages.error instanceof ApiError && [404, 422].includes(pages.error.status);
+  if (!isToken || (pages.error && !first)) {
+    const isGone = !isToken || (pages.error instanceof ApiError && pages.error.status === 404);
     return (
-      <main>
-        <EmptyPage why={isGone ? say("shared.gone") : errorText(pages.error)} />
+      <main className="p-6">
+        <Name />
+        <EmptyPage why={isGone ? say("shared.gone") : errorText(pages.error)}>
+          {isGone && say("shared.askAgain")}
+        </EmptyPage>
       </main>
     );
   }
   return (
     <main className="mx-auto flex max-w-[72ch] flex-col gap-6 p-6">
+      <Name />
       {!first ? (
         <Skeleton lines={8} />
       ) : (
@@ -75,6 +84,15 @@ function Shared({ token }: { token: string }) {
         </>
       )}
     </main>
+  );
+}
+
+/** Whose page this is: who follows a link may never have seen it. */
+function Name() {
+  return (
+    <p className="flex items-center gap-2 font-semibold">
+      <Logo className="size-6" /> {say("app.name")}
+    </p>
   );
 }
 

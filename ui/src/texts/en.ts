@@ -195,6 +195,7 @@ export const en = {
   "share.revokeAsk": "Revoke this link?",
   "share.revokeWhat": "It leads nowhere from now on, for everybody who has it.",
   "connect.title": "Connect an app",
+  "connect.nothing": "An app opens this page when it wants to use MaaS for you; no app has opened it now.",
   "connect.asks": "{name} asks to use MaaS for you. It wants to:",
   "connect.document": "The name is from: {host}",
   "connect.place": "You go back to: {place}",
@@ -224,6 +225,7 @@ export const en = {
   "shared.evidence": "{n} memory that it cites | {n} memories that it cites",
   "shared.images": "{n} image, which is not shown | {n} images, which are not shown",
   "shared.gone": "This link leads nowhere: it was revoked, or it has expired.",
+  "shared.askAgain": "Ask whoever sent it for another one.",
 
   "stage.NEW": "waiting for its turn",
   "stage.ANALYZING": "understanding",
