@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from maas.users import LOCAL_USER
 from tests.browser.conftest import Visitor, shot, violations
-from tests.browser.test_chat import wait_for_answers
+from tests.browser.test_chat import reply, wait_for_answers
 from tests.stack import Stack
 
 UI = Path(__file__).parents[2] / "ui" / "src"
@@ -250,3 +250,48 @@ def test_preferences_are_changed_and_cleared(stack: Stack, visit: Visitor) -> No
     expect(page.locator("[data-preferences]").get_by_role("button", name="Saved")).to_be_visible()
     kept = stack.client.get(path).json()["preferences"]
     assert {slot: one["value"] for slot, one in kept.items()} == {"focus_time": "at night"}
+
+
+RICH = """| Item | Who | When | Price | Remark |
+|--|--|--|--|--|
+| box 1 | Ann | 2026-01-01 | 1200 | a remark that is rather long |
+
+- boxes
+- [x] van
+
+```python
+def pack(box: Box, things: list[Thing]) -> Receipt: ...
+```
+"""
+BROKEN_WORDS = """all => all.filter((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return words.getClientRects().length > one.textContent.trim().split(/[ -]/).length;
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("language", ["en-US", "ru-RU"])
+def test_an_answer_and_what_it_is_made_of_are_whole_on_a_phone(stack: Stack, visit: Visitor, language: str) -> None:
+    page = visit(viewport={"width": 360, "height": 740}, locale=language)
+    bar = page.get_by_role("checkbox").locator("xpath=ancestor::div[1]")
+    expect(bar.locator("select")).to_be_visible()
+    controls = bar.locator("input, select").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert max(controls) - min(controls) < 20, "one line holds both"
+    page.locator("textarea").fill("Show me a table.")
+    page.keyboard.press("Enter")
+    wait_for_answers(page, 1)
+    reply(stack, page, RICH)
+    page.reload()
+    expect(page.locator(".prose td").first).to_be_visible()
+    assert page.locator(".prose th, .prose td").evaluate_all(BROKEN_WORDS) == []
+    dots = page.locator(".prose li").evaluate_all("all => all.map(one => getComputedStyle(one).listStyleType)")
+    assert dots == ["disc", "none"]
+    code, button = (page.locator(one).bounding_box() for one in (".prose pre code", ".prose pre + button"))
+    assert code is not None and button is not None
+    assert button["y"] + button["height"] <= code["y"], "the button hides code"
+    shot(page, f"rich-{language[:2]}-360")
+    page.locator("article[id^=run-]").last.get_by_role("button", name=re.compile("Evidence|Основания")).click()
+    tabs = page.get_by_role("tablist")
+    expect(tabs.get_by_role("tab")).to_have_count(3)
+    assert tabs.evaluate("list => list.scrollWidth <= list.clientWidth")
+    shot(page, f"panels-{language[:2]}-360")

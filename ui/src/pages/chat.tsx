@@ -1,6 +1,7 @@
 // The conversation in the middle, and the panel that shows what an answer was made from.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { X } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { useLocation, useParams, useSearch } from "wouter";
 
@@ -131,7 +132,7 @@ function Chat({ id }: { id: string | null }) {
           )}
         </Header>
         {(id === null || isTemporary) && (
-          <div className="flex flex-wrap items-center gap-x-4 border-b border-line px-4 py-1 text-small">
+          <div className="flex flex-wrap items-center gap-x-2 border-b border-line px-4 py-1 text-small">
             {id !== null ? (
               <b>{say("chat.beTemporary")}</b>
             ) : (
@@ -224,7 +225,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
   const titles = {
     evidence: say("evidence.title"),
     trace: say("trace.title"),
-    logs: say("logs.title", { n: layers.data?.length ?? 0 }),
+    logs: say("chat.logs"),
   };
   return (
     <aside
@@ -245,9 +246,11 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
           type="button"
           className="button small"
           aria-label={say("evidence.close")}
+          title={say("evidence.close")}
           onClick={() => onChange(null)}
         >
-          {say("app.close")}
+          <X className="sm:hidden" />
+          <span className="max-sm:hidden">{say("app.close")}</span>
         </button>
       </div>
       <div

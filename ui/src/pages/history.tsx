@@ -45,7 +45,9 @@ export function HistoryPage() {
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+        <div className="mt-4 empty:hidden">
+          <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+        </div>
         {list.isPending && <Skeleton lines={8} />}
         {list.isSuccess && !groups.length && <Empty>{say(query ? "history.none" : "app.empty")}</Empty>}
         <Windowed

@@ -140,7 +140,7 @@ function Card({ webhook, onSecret }: { webhook: Webhook; onSecret: (secret: stri
         {webhook.texts && <span>{say("webhooks.hasTexts")}</span>}
         {webhook.waiting > 0 && <span>{say("webhooks.waiting", { n: webhook.waiting })}</span>}
         {webhook.failing_since && (
-          <span>
+          <span className="text-warn">
             {say("webhooks.failingSince")} <Time at={webhook.failing_since} />
           </span>
         )}

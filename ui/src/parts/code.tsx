@@ -44,11 +44,11 @@ const kept = new Map<string, Coloured>(); // so that a block has its colours at 
 export function Code({ code, language }: { code: string; language: string }) {
   const coloured = useColoured(code, language);
   return (
-    <div className="relative">
-      <pre tabIndex={0}>
+    <div className="flex flex-col-reverse rounded bg-raised">
+      <pre tabIndex={0} className="pt-1!">
         <code>{coloured && code.startsWith(coloured.code) ? <Pieces {...coloured} all={code} /> : code}</code>
       </pre>
-      <CopyButton text={code} className="quiet-button absolute top-1 right-2 bg-raised px-1" />
+      <CopyButton text={code} className="quiet-button self-end px-3 pt-1" />
     </div>
   );
 }

@@ -87,7 +87,7 @@ export function Days({ userId }: { userId: string }) {
           );
         })}
       </svg>
-      <figcaption className="flex items-center gap-1 text-small text-quiet">
+      <figcaption className="flex items-center gap-1 pt-1 text-small text-quiet">
         {step(-1, say("memory.yearBefore"), year > new Date(totals.data.since).getFullYear())}
         <span className="tabular shrink-0 whitespace-nowrap">{year}</span>
         {step(1, say("memory.yearAfter"), year < thisYear)}

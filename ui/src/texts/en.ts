@@ -328,7 +328,6 @@ export const en = {
   "correct.done": "Noted. From now on this comes first.",
 
   "trace.title": "Trace",
-  "logs.title": "Logs ({n})",
   "memory.gone":
     "{n} message was deleted by retention; only the summary is left. | {n} messages were deleted by retention; only the summary is left.",
   "memory.eraseConfirm": "Type {word} to confirm",

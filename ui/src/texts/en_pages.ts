@@ -380,6 +380,7 @@ export const enPages = {
   "admin.user": "User",
   "admin.wholeId": "Type a whole id, or a part of a name and choose.",
   "admin.created": "Created",
+  "logs.title": "Logs ({n})",
   "admin.request": "Request",
   "admin.role": "Role",
   "admin.version": "Version",

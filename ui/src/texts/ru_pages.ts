@@ -382,6 +382,7 @@ export const ruPages: Record<keyof typeof enPages, string> = {
   "admin.user": "Пользователь",
   "admin.wholeId": "Введите id целиком или часть имени и выберите.",
   "admin.created": "Создан",
+  "logs.title": "Журнал ({n})",
   "admin.request": "Запрос",
   "admin.role": "Роль",
   "admin.version": "Версия",
