@@ -114,6 +114,23 @@ test.each([{ messages: 8, confidence: null, found: null }, null])(
   },
 );
 
+test.each([
+  ["10:00:00.04", "40 ms"],
+  ["10:00:01.5", "1.5 s"],
+  ["10:03:00", "3 min"],
+])("how long it took is said in a unit that fits: until %s", (at, words) => {
+  show({ timings: { ...RUN.timings, completed_at: `2026-11-01T${at}Z` } });
+  expect(screen.getByText(words).className).toContain("tabular");
+});
+
+test("an answer whose question was forgotten says so", () => {
+  show({ query: "[forgotten]" });
+  screen.getByText("The question of this answer was forgotten.");
+  cleanup();
+  show({ query: "Where does Alma live?" });
+  expect(screen.queryByText(/was forgotten/)).toBeNull();
+});
+
 test("an answer whose run is gone stands by itself", () => {
   show(null);
   screen.getByText("In Lisbon.");

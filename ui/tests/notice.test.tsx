@@ -17,6 +17,13 @@ test("an error is said in the page's language, with the server's sentence as a d
   expect(screen.getByText("Запрос r-1")).toBeTruthy();
 });
 
+test("a detail that the sentence holds is not said again, however it begins and ends", () => {
+  const { container } = render(
+    <ErrorNotice error={new ApiError(503, "database_unreachable", "the database does not answer.", null)} />,
+  );
+  expect(container.textContent!.match(/database does not answer/gi)).toHaveLength(1);
+});
+
 test("an error whose code has no text is said once, in the server's words", () => {
   render(<ErrorNotice error={new ApiError(418, "http_418", "I'm a teapot", null)} />);
   expect(screen.getAllByText("I'm a teapot")).toHaveLength(1);

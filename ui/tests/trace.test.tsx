@@ -217,6 +217,22 @@ test("a request says in the language of the page why it failed, and what the ser
   expect(failureText("new_code", "it broke")).toBe("Не получилось: it broke");
 });
 
+test("what the server said is not said again with the stage", async () => {
+  serve(({ path }) => {
+    if (path === "/ui/config.json") return { body: { ...CONFIG, auth: "none", local_user_id: USER } };
+    if (path === "/v1/assistants") return ASSISTANTS;
+    const stages = DATA.stages.map((one) => (one.why ? { ...one, why: "bad_request: an operator sees why" } : one));
+    if (path.endsWith("/trace")) return { body: { ...DATA, stages } };
+    const error = 'id: 1\nevent: error\ndata: {"code": "bad_request", "message": "an operator sees why"}\n\n';
+    return path.endsWith("/events") ? { chunks: [error] } : { body: RUN };
+  });
+  const { container } = render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={vi.fn()} isTask={false} />, {
+    wrapper,
+  });
+  await screen.findByText("Stage: Final Responder.");
+  expect(container.textContent!.split("an operator sees why")).toHaveLength(2);
+});
+
 test("a failed request can be looked into, and says why to an administrator", async () => {
   const onShow = vi.fn();
   render(<LiveTurn runId="r" assistant="mentor" actions={[]} onShow={onShow} isTask={false} />, {

@@ -10,8 +10,10 @@ import { useTrace } from "../api/trace";
 import type { Action, Button, Message, Run, TaskStep } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
 import { CopyButton } from "../parts/copy_button";
+import { FORGOTTEN } from "../parts/forgotten";
 import { Image } from "../parts/image";
 import { Markdown } from "../parts/markdown";
+import { formatMs } from "../parts/measured";
 import { ErrorNotice, Failure, failureText } from "../parts/notice";
 import { Time } from "../parts/time";
 import { visible } from "../parts/visible";
@@ -59,6 +61,9 @@ export function AssistantMessage({
   const text = withoutImages(message.content, message.attachment_ids);
   return (
     <article className="group" id={message.run_id ? `run-${message.run_id}` : undefined}>
+      {run.data?.query === FORGOTTEN && (
+        <p className="mb-3 text-right text-small text-quiet">{say("chat.questionForgotten")}</p>
+      )}
       <Footer
         run={run.data}
         name={titleOf(assistant, message.agent)}
@@ -152,7 +157,7 @@ export function LiveTurn({
           ) : (
             <Failure code={live.error.code} message={live.error.message} />
           )}
-          {run.data && live.error.code !== "cancelled" && <FailedStage run={run.data} />}
+          {run.data && live.error.code !== "cancelled" && <FailedStage run={run.data} error={live.error} />}
           <button type="button" className="button small" disabled={retry.isPending} onClick={() => retry.mutate()}>
             {say("chat.retry")}
           </button>
@@ -166,14 +171,16 @@ export function LiveTurn({
 }
 
 /** For administrators: which stage has failed, and what the provider of its model said. */
-function FailedStage({ run }: { run: Run }) {
+function FailedStage({ run, error }: { run: Run; error: { code: string; message: string } }) {
   const { isAdmin } = useUser();
   const trace = useTrace(run, isAdmin);
   const failed = trace.data?.stages.find((stage) => stage.state === "failed");
   if (!failed?.why) return null;
+  const stage = sayOr(`stage.${failed.stage}`, failed.stage);
+  const isSaid = failed.why === `${error.code}: ${error.message}`; // above
   return (
     <p className="text-small text-bad">
-      {sayOr(`stage.${failed.stage}`, failed.stage)}: {visible(failed.why)}
+      {isSaid ? say("chat.failedAt", { stage }) : `${stage}: ${visible(failed.why)}`}
     </p>
   );
 }
@@ -194,7 +201,7 @@ function Footer({
   onAgain?: ((run: Run) => void) | undefined;
 }) {
   const { isAdmin } = useUser();
-  const seconds = run ? secondsOf(run) : null;
+  const took = run ? msOf(run) : null;
   const memories = new Set(run?.sources.map((one) => one.number ?? one.id)).size; // as Evidence counts them: by line
   const isSaving = run?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(run.archive_status);
   return (
@@ -204,10 +211,10 @@ function Footer({
         {run?.status === "COMPLETED" && (
           <> · {memories ? say("chat.memories", { n: memories }) : say("chat.noMemories")}</>
         )}
-        {seconds !== null && (
+        {took !== null && (
           <>
             {" · "}
-            <span className="tabular">{say("chat.seconds", { n: seconds })}</span>
+            <span className="tabular">{formatMs(took)}</span>
           </>
         )}
         {isSaving && <> · {say("stage.saving")}</>}
@@ -332,9 +339,9 @@ export function Images({ ids, label }: { ids: string[]; label: "chat.photoOf" | 
   );
 }
 
-function secondsOf(run: Run): number | null {
+function msOf(run: Run): number | null {
   const { created_at: from, completed_at: to } = run.timings;
-  return from && to ? Math.round((Date.parse(to) - Date.parse(from)) / 100) / 10 : null;
+  return from && to ? Date.parse(to) - Date.parse(from) : null;
 }
 
 /** An answer names a generated image by its id; here the image itself is shown. */

@@ -7,13 +7,13 @@ import type { RunSummary } from "../api/types";
 import { titleOf } from "../chat/action_words";
 import { walkWithArrows } from "../parts/arrows";
 import { useTitleOf } from "../parts/assistants";
+import { lineOf, wordsOf } from "../parts/forgotten";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, failureText, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
 import { Time } from "../parts/time";
 import { useTitle } from "../parts/title";
 import { unique, useMore } from "../parts/use_more";
-import { visible } from "../parts/visible";
 import { Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
 import { say } from "../texts";
@@ -90,7 +90,7 @@ function Row({ run, title }: { run: RunSummary; title: string }) {
             ? say("history.executed", { action: titleOf(run.action) })
             : run.kind === "archive"
               ? say("history.archive")
-              : visible(run.query)}
+              : wordsOf(run.query)}
         </span>
         <span className="shrink-0 text-small text-quiet">
           {title} · <Time at={run.created_at} />
@@ -99,8 +99,10 @@ function Row({ run, title }: { run: RunSummary; title: string }) {
       <span className="block truncate text-small text-quiet">
         {run.status === "FAILED" ? (
           <span className="text-bad">{failureText(run.error_code, run.error_message)}</span>
+        ) : run.answer === null ? (
+          say(`stage.${run.status}`)
         ) : (
-          visible(run.answer ?? say(`stage.${run.status}`))
+          lineOf(run.answer)
         )}
       </span>
       {!run.conversation_id && <span className="text-small text-quiet">{say("history.noConversation")}</span>}

@@ -15,6 +15,7 @@ import { UserMessage } from "../chat/question";
 import { Stages } from "../chat/stages";
 import { Trace } from "../chat/trace";
 import { useRunState } from "../chat/turns";
+import { wordsOf } from "../parts/forgotten";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Failure, Skeleton } from "../parts/notice";
 import { useTitle } from "../parts/title";
@@ -55,14 +56,14 @@ export function RunView({ id, who, actions }: { id: string; who?: string; action
         <ExecutedAction id={run.action.id} userId={run.user_id} />
       ) : (
         <UserMessage
-          text={run.query}
+          text={wordsOf(run.query)}
           at={run.timings.created_at ?? null}
           images={run.attachment_ids}
           who={run.user_id === userId ? undefined : (who ?? run.user_id.slice(0, 8))}
         />
       )}
       {live.isOver ? (
-        <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} />
+        <Markdown text={wordsOf(run.final_answer ?? live.answer ?? "")} onMark={setMark} />
       ) : (
         <Stages status={live.status} />
       )}

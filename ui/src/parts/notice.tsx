@@ -22,13 +22,18 @@ export function Failure({ code, message }: { code: string | null; message: strin
   return (
     <div role="alert">
       <p className="text-bad">{text}</p>
-      {detail && !text.includes(detail) && (
+      {detail && !isSaidIn(text, detail) && (
         <p lang="en" className="text-small text-quiet">
           {detail}
         </p>
       )}
     </div>
   );
+}
+
+/** Whether a sentence holds what the server said, however each of them begins and ends. */
+function isSaidIn(text: string, detail: string): boolean {
+  return text.toLowerCase().includes(detail.toLowerCase().replace(/\.$/, ""));
 }
 
 /** What went wrong, what to do, what the server said, and the id that an operator can look for. */
@@ -40,7 +45,7 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
   return (
     <div role="alert" className="card border-bad! text-small">
       <p className="text-bad">{text}</p>
-      {detail && detail !== text && (
+      {detail && !isSaidIn(text, detail) && (
         <p lang={said ? "ru" : "en"} className="text-quiet">
           {detail}
         </p>
