@@ -4,6 +4,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { inNumbers } from "../src/parts/forgetting";
 import { MemoryActions } from "../src/parts/memory_actions";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
@@ -55,7 +56,7 @@ afterEach(cleanup);
 const deleted = () => asked.filter(({ method, path }) => method === "DELETE" && !path.includes("preview=true"));
 
 test("what goes with it is shown by name and number, and nothing is deleted before", async () => {
-  await screen.findByText("Deleted with it: messages 3, summaries 1, facts 1, answers that repeat it 1.");
+  await screen.findByText("Deleted with it: 3 messages, 1 summary, 1 fact, and 1 answer that repeats it.");
   screen.getByText(/Your boat is called Zephyr\./);
   expect(screen.getAllByRole("checkbox").map((box) => (box as HTMLInputElement).checked)).toEqual([false, false]);
   expect(deleted()).toEqual([]);
@@ -64,15 +65,23 @@ test("what goes with it is shown by name and number, and nothing is deleted befo
 test("only the chosen of the doubtful answers are deleted", async () => {
   fireEvent.click(await screen.findByLabelText(/Two recipe/));
   fireEvent.click(screen.getByRole("button", { name: "Forget" }));
-  await screen.findByText("Forgotten: messages 4, summaries 1, facts 1; of the messages answers 2.");
+  await screen.findByText("Forgotten: 4 messages, 1 summary, and 1 fact. 2 of the messages were answers.");
   expect(deleted().map(({ path }) => path.split("?")[0])).toEqual(["/v1/memories/m", "/v1/memories/Two"]);
 });
 
 test("a correction says before it is made what keeps the old words", async () => {
   fireEvent.click(screen.getByText("Wrong?"));
-  await screen.findByText("Left as they are: summaries made of it 1, answers that repeat it 1.");
+  await screen.findByText("Left as they are: 1 summary and 1 answer that repeats it.");
   const dialog = screen.getByRole("dialog", { name: "What is correct?" });
   expect(dialog.textContent).toContain("Your boat is called Zephyr.");
   expect(deleted()).toEqual([]);
   expect(asked.some(({ method }) => method === "POST")).toBe(false);
+});
+
+test("what there is none of is not counted, and numbers have their forms", async () => {
+  expect(inNumbers({ messages: 2, records: 0, facts: 1, answers: 0 })).toBe("2 messages and 1 fact");
+  expect(inNumbers({ messages: 0 })).toBe("nothing else");
+  await chooseLanguage("ru");
+  expect(inNumbers({ messages: 21, records: 3, facts: 5 })).toBe("21 сообщение, 3 сводки и 5 фактов");
+  await chooseLanguage("en");
 });

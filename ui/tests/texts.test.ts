@@ -89,6 +89,7 @@ const BUILT: Record<string, string[]> = {
   "facts.state.": ["uncertain", "replaced", "ended", "corrected", "wrong", "unused"],
   "facts.week.": ["added", "replaced", "ended", "corrected"],
   "kind.": ["ask", "action", "task", "archive", "trial", "call"],
+  "goes.": ["messages", "images", "schedules", "logs", "records", "facts", "answers", "elsewhere"],
   "limits.name.": ["user_queue_limit", "user_conversations", "user_documents", "user_document_bytes"].concat(
     ["user_images", "user_image_bytes", "user_webhooks", "user_webhook_events", "user_schedules", "user_memory_bytes"],
     ["user_rate", "sign_in_rate", "sign_in_address_rate"],

@@ -9,7 +9,7 @@ import { patch, remove } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { ConversationSummary } from "../api/types";
 import { Dialog } from "../parts/dialog";
-import { Forgetting } from "../parts/forgetting";
+import { Forgetting, inNumbers } from "../parts/forgetting";
 import { type Command, Menu } from "../parts/menu";
 import { ErrorNotice } from "../parts/notice";
 import { visible } from "../parts/visible";
@@ -81,8 +81,8 @@ export function ConversationMenu({ id, title, is_pinned, is_archived, more = [] 
           label={say("conversation.delete")}
           quote={name}
           read={(preview) => remove(`/v1/conversations/${id}`, { preview })}
-          goes={(found) => say("conversation.goes", counts(found))}
-          went={(gone) => say("conversation.receipt", counts(gone))}
+          goes={(found) => goesWith(found)}
+          went={(gone) => say("conversation.receipt", { what: inNumbers({ ...ofPage(gone), ...ofMemory(gone) }) })}
           onClose={close}
           onGone={forgetHere}
         />
@@ -93,6 +93,20 @@ export function ConversationMenu({ id, title, is_pinned, is_archived, more = [] 
 
 type Counts = Record<"messages" | "images" | "schedules" | "logs" | "records" | "facts" | "answers", number>;
 
-function counts({ messages, images, schedules, logs, records, facts, answers }: Counts): Counts {
-  return { messages, images, schedules, logs, records, facts, answers };
+function ofPage({ messages, images, schedules }: Counts) {
+  return { messages, images, schedules };
+}
+
+function ofMemory({ logs, records, facts, answers }: Counts) {
+  return { logs, records, facts, elsewhere: answers };
+}
+
+function goesWith(found: Counts): string {
+  const memory = ofMemory(found);
+  return [
+    say("conversation.goes", { what: inNumbers(ofPage(found)) }),
+    Object.values(memory).some(Boolean) && say("conversation.goesFromMemory", { what: inNumbers(memory) }),
+  ]
+    .filter(Boolean)
+    .join(" ");
 }

@@ -8,7 +8,7 @@ import { remove } from "../api/http";
 import { keys } from "../api/keys";
 import type { ForgetResult } from "../api/types";
 import { useUser } from "../session/session";
-import { say } from "../texts";
+import { formatList, say } from "../texts";
 import { Dialog } from "./dialog";
 import { ErrorNotice, Skeleton } from "./notice";
 import { Time } from "./time";
@@ -17,6 +17,14 @@ import { visible } from "./visible";
 type Found = Omit<ForgetResult, "id">;
 
 const MAX_WAITS = 60; // seconds until what was said last is in memory
+
+type Kind = "messages" | "images" | "schedules" | "logs" | "records" | "facts" | "answers" | "elsewhere";
+
+/** How many of what, in one sentence. What there is none of is left out. */
+export function inNumbers(counts: Partial<Record<Kind, number>>): string {
+  const found = Object.entries(counts).filter(([, n]) => n > 0);
+  return found.length ? formatList(found.map(([kind, n]) => say(`goes.${kind as Kind}`, { n }))) : say("goes.none");
+}
 
 interface Props<Receipt extends Found> {
   id: string;

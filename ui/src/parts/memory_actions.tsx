@@ -10,7 +10,7 @@ import type { ForgetResult } from "../api/types";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Dialog } from "./dialog";
-import { Forgetting, Repeating } from "./forgetting";
+import { Forgetting, inNumbers, Repeating } from "./forgetting";
 import { ErrorNotice } from "./notice";
 
 export function MemoryActions({ id, text, onGone }: { id: string; text: string; onGone?: () => void }) {
@@ -29,10 +29,13 @@ export function MemoryActions({ id, text, onGone }: { id: string; text: string; 
   );
 }
 
+function countsOf({ logs, records, facts, answers }: Omit<ForgetResult, "id">) {
+  return { messages: logs, records, facts, answers };
+}
+
 function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClose: () => void; onGone?: () => void }) {
   const { userId } = useUser();
   const queries = useQueryClient();
-  const counts = ({ logs, records, facts, answers }: ForgetResult) => ({ logs, records, facts, answers });
   return (
     <Forgetting
       id={id}
@@ -40,8 +43,15 @@ function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClo
       label={say("forget.do")}
       quote={text.slice(0, 500)}
       read={(preview) => remove(`/v1/memories/${id}`, { user_id: userId, preview })}
-      goes={(found) => say("forget.goes", counts(found))}
-      went={(gone) => say("forget.receipt", counts(gone))}
+      goes={(found) => say("forget.goes", { what: inNumbers(countsOf(found)) })}
+      went={({ answers, ...gone }) =>
+        [
+          say("forget.receipt", { what: inNumbers(countsOf({ ...gone, answers: 0 })) }),
+          answers > 0 && say("forget.ofAnswers", { n: answers }),
+        ]
+          .filter(Boolean)
+          .join(" ")
+      }
       onClose={onClose}
       onGone={() => {
         onGone?.();
@@ -89,9 +99,9 @@ function Correct({ id, text, onClose }: { id: string; text: string; onClose: () 
               onChange={(event) => setWords(event.target.value)}
             />
           </label>
-          {found && (
+          {found && found.records + found.answers > 0 && (
             <div className="flex flex-col gap-1 text-small">
-              <p>{say("correct.stays", { records: found.records, answers: found.answers })}</p>
+              <p>{say("correct.stays", { what: inNumbers({ records: found.records, answers: found.answers }) })}</p>
               <Repeating found={found} />
             </div>
           )}

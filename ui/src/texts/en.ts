@@ -176,10 +176,9 @@ export const en = {
   "conversation.isArchived": "Archived: it is not in the list, and what was said here stays remembered.",
   "conversation.delete": "Delete",
   "conversation.deleteTitle": "Delete this conversation?",
-  "conversation.goes":
-    "The conversation goes: messages {messages}, images {images}, schedules {schedules}. From memory go with it: stored messages {logs}, summaries {records}, facts that rest on them alone {facts}, answers elsewhere that repeat them {answers}.",
-  "conversation.receipt":
-    "Deleted: messages {messages}, images {images}, schedules {schedules}; from memory stored messages {logs}, summaries {records}, facts {facts}, answers elsewhere {answers}.",
+  "conversation.goes": "The conversation goes: {what}.",
+  "conversation.goesFromMemory": "From memory go with it: {what}.",
+  "conversation.receipt": "Deleted: {what}.",
 
   "conversation.share": "Share",
   "share.title": "Share this conversation",
@@ -316,19 +315,27 @@ export const en = {
   "evidence.gone": "This memory was forgotten.",
   "evidence.corrected": "Corrected since",
   "evidence.close": "Close the panel",
+  "goes.messages": "{n} message | {n} messages",
+  "goes.images": "{n} image | {n} images",
+  "goes.schedules": "{n} schedule | {n} schedules",
+  "goes.logs": "{n} stored message | {n} stored messages",
+  "goes.records": "{n} summary | {n} summaries",
+  "goes.facts": "{n} fact | {n} facts",
+  "goes.answers": "{n} answer that repeats it | {n} answers that repeat it",
+  "goes.elsewhere": "{n} answer elsewhere that repeats it | {n} answers elsewhere that repeat it",
+  "goes.none": "nothing else",
   "forget.title": "Forget this?",
   "forget.what": "It cannot be undone.",
   "forget.wait": "Waiting until the last answer is saved to memory.",
-  "forget.goes":
-    "Deleted with it: messages {logs}, summaries {records}, facts {facts}, answers that repeat it {answers}.",
+  "forget.goes": "Deleted with it: {what}.",
   "forget.do": "Forget",
-  "forget.receipt":
-    "Forgotten: messages {logs}, summaries {records}, facts {facts}; of the messages answers {answers}.",
+  "forget.receipt": "Forgotten: {what}.",
+  "forget.ofAnswers": "{n} of the messages was an answer. | {n} of the messages were answers.",
   "forget.doubtful":
     "{n} more answer was given it and does not clearly repeat it. Delete it, too? | {n} more answers were given it and do not clearly repeat it. Delete these, too?",
   "correct.title": "What is correct?",
   "correct.what": "Your words become a memory of their own that replaces this one. Both stay visible.",
-  "correct.stays": "Left as they are: summaries made of it {records}, answers that repeat it {answers}.",
+  "correct.stays": "Left as they are: {what}.",
   "correct.do": "Correct",
   "correct.done": "Noted. From now on this comes first.",
 

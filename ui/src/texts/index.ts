@@ -108,6 +108,11 @@ export function formatNumber(value: number, digits = 1): string {
   return formatOf(Intl.NumberFormat, { maximumFractionDigits: digits }).format(value);
 }
 
+/** Several things in one sentence: "a, b, and c". */
+export function formatList(things: string[]): string {
+  return formatOf(Intl.ListFormat, { type: "conjunction" }).format(things);
+}
+
 /** Dollars, with as many digits as small sums need. */
 export function formatDollars(value: number): string {
   return `$${formatNumber(value, Math.abs(value) < 1 ? 5 : 2)}`;
