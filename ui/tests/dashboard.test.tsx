@@ -49,6 +49,15 @@ test("a figure of a day leads to the requests of that day, a failed one to those
   expect(of(/response time/, /November 5/)).toBeNull();
 });
 
+test("the figures of a day have the unit of the number above them", async () => {
+  await open("/ui/admin");
+  for (const summary of await screen.findAllByText("By day")) fireEvent.click(summary);
+  const cells = (name: RegExp) => within(screen.getByRole("table", { name })).getAllByRole("cell");
+  expect(cells(/response time/).map((cell) => cell.textContent)).toEqual(["1.5 s", "–"]);
+  expect(cells(/^Cost/).map((cell) => cell.textContent)).toEqual(["$0.25", "–"]);
+  expect(cells(/^Failed/).map((cell) => cell.textContent)).toEqual(["0", "2"]);
+});
+
 test("a number of the queue leads to the requests that stand there", async () => {
   await open("/ui/admin");
   const link = await screen.findByRole("link", { name: "paused by an operator: 3" });

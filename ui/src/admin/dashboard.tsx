@@ -55,7 +55,8 @@ export function Dashboard() {
                 href={`${runs}&status=COMPLETED`}
                 hrefOf={(day) => `${runsOf(day)}&status=COMPLETED`}
                 days={dates}
-                values={data.days.map((day) => day.average_ms && day.average_ms / 1000)}
+                values={data.days.map((day) => day.average_ms)}
+                format={formatMs}
               />
               <Chart
                 title={say("admin.failed")}
@@ -72,6 +73,7 @@ export function Dashboard() {
                 hrefOf={runsOf}
                 days={dates}
                 values={data.days.map((day) => day.dollars)}
+                format={formatDollars}
               />
             </div>
           )}

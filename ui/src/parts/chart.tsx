@@ -7,6 +7,7 @@ import { formatDay, formatNumber, language, say } from "../texts";
 
 const HEIGHT = 160;
 const DAY_S = 86_400;
+const COUNTS = [1, 2, 5].flatMap((n) => Array.from({ length: 9 }, (_, zeros) => n * 10 ** zeros)).sort((a, b) => a - b);
 const TICKS_S = [1, 2, 4, 7, 14, 30, 90].map((days) => days * DAY_S);
 
 /** One measure by day, its number above; the values can be read as a table, in which each leads to what it counts. */
@@ -17,6 +18,7 @@ export function Chart({
   values,
   href,
   hrefOf,
+  format = formatNumber,
 }: {
   title: string;
   value: string;
@@ -24,6 +26,7 @@ export function Chart({
   values: (number | null)[];
   href: string; // what the number counts
   hrefOf: (day: string) => string; // what that of a day counts
+  format?: (value: number) => string; // says a value with its unit; none: it is a count
 }) {
   const place = useRef<HTMLDivElement>(null);
   const shown = JSON.stringify([days, values]);
@@ -35,7 +38,7 @@ export function Chart({
       resolve(element, style.getPropertyValue(name)),
     );
     const axis = { stroke: quiet!, grid: { stroke: line!, width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-    const format = new Intl.DateTimeFormat(language(), { day: "numeric", month: "short", timeZone: "UTC" });
+    const dates = new Intl.DateTimeFormat(language(), { day: "numeric", month: "short", timeZone: "UTC" });
     const times = days.map((day) => Date.parse(day) / 1000);
     const margin = times.length > 1 ? 0 : DAY_S; // a single day is in the middle
     const span: [number, number] = [times[0]! - margin, times[times.length - 1]! + margin];
@@ -47,8 +50,13 @@ export function Chart({
         cursor: { y: false },
         scales: { x: { range: () => span }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [
-          { ...axis, incrs: TICKS_S, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 },
-          { ...axis, size: 56 },
+          { ...axis, incrs: TICKS_S, values: (_, ticks) => ticks.map((tick) => dates.format(tick * 1000)), space: 70 },
+          {
+            ...axis,
+            size: 56,
+            values: (_, ticks) => ticks.map((tick) => format(tick)),
+            ...(format === formatNumber && { incrs: COUNTS }),
+          },
         ],
         series: [{}, { stroke: accent!, width: 2, points: { show: days.length < 40 } }],
       },
@@ -81,7 +89,7 @@ export function Chart({
               <tr key={day}>
                 <th scope="row">{formatDay(day)}</th>
                 <td className="tabular text-right">
-                  {values[index] == null ? "–" : <Link href={hrefOf(day)}>{formatNumber(values[index]!, 3)}</Link>}
+                  {values[index] == null ? "–" : <Link href={hrefOf(day)}>{format(values[index]!)}</Link>}
                 </td>
               </tr>
             ))}
