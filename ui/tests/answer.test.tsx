@@ -102,8 +102,13 @@ test.each([
   [{ messages: 8, confidence: 0, found: "no" }, "Looked through 8 messages: nothing that answers this was found."],
   [{ messages: 0, confidence: 0, found: "no" }, "There was nothing to look through: memory is still empty."],
 ] as const)("what was looked through is said: %j", (searched, words) => {
-  show({ searched });
+  show({ searched, sources: [{ id: "a", kind: "turn", score: 1, number: null, origins: [] }] });
   expect(screen.getByText(words).className).toContain("text-quiet");
+});
+
+test("what was found but not given to the answer is not said to answer it", () => {
+  show({ searched: { messages: 8, confidence: 0.5, found: "yes" } });
+  screen.getByText("Looked through 8 messages: the answer was given none of them.");
 });
 
 test.each([{ messages: 8, confidence: null, found: null }, null])(

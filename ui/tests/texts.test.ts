@@ -101,7 +101,7 @@ const BUILT: Record<string, string[]> = {
   "profile.look.": ["auto", "light", "dark"],
   "queue.": ["inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled"],
   "tag.": ["Discussion", "Unanswered"],
-  "searched.": ["yes", "perhaps", "no"],
+  "searched.": ["yes", "perhaps", "no", "unused"],
   "slot.": ["competencies", "communication_style", "meeting_preferences", "focus_time"].concat([
     "working_style",
     "career_goals",

@@ -18,11 +18,13 @@ export function Notes({ run }: { run: Run }) {
   ].filter(Boolean);
   const ofMemory = run.memory_reasons.map((reason) => sayOr(`chat.memory.${reason}`, reason));
   const { searched } = run;
+  // What was found and is not among what the answer was given did not help it.
+  const found = searched?.found && searched.found !== "no" && !run.sources.length ? "unused" : searched?.found;
   return (
     <>
-      {searched?.found && (
+      {searched && found && (
         <p className="mt-1 text-small text-quiet">
-          {searched.messages ? say(`searched.${searched.found}`, { n: searched.messages }) : say("searched.empty")}
+          {searched.messages ? say(`searched.${found}`, { n: searched.messages }) : say("searched.empty")}
         </p>
       )}
       {warnings.length > 0 && <p className="mt-1 text-small text-warn">{warnings.join(" ")}</p>}

@@ -165,6 +165,8 @@ export const en = {
     "Looked through {n} message: it may answer this. | Looked through {n} messages: something in them may answer this.",
   "searched.no":
     "Looked through {n} message: nothing that answers this was found. | Looked through {n} messages: nothing that answers this was found.",
+  "searched.unused":
+    "Looked through {n} message: the answer was given none. | Looked through {n} messages: the answer was given none of them.",
   "searched.empty": "There was nothing to look through: memory is still empty.",
 
   "conversation.menu": "More for the conversation {title}",
