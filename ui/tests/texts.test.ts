@@ -276,3 +276,8 @@ test("dates and numbers share their formats: rows that scroll by have no time to
 test("what is no time is a dash", () => {
   expect([formatDate(""), formatFullDate("never"), formatMoment("")]).toEqual(["–", "–", "–"]);
 });
+
+test.each(["en", "ru"] as const)("what waits is said in one line of the sidebar: %s", async (language) => {
+  await chooseLanguage(language);
+  for (const n of [1, 2, 21, 100]) expect(say("action.waiting", { n }).length).toBeLessThanOrEqual(20);
+});

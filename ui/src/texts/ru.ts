@@ -293,7 +293,7 @@ export const ru: Record<keyof typeof en, string> = {
   "action.object": "с чем",
   "action.byWords": "вашим сообщением",
   "action.inbox": "Ждут вашего решения",
-  "action.waiting": "Ждёт решения: {n} действие | Ждут решения: {n} действия | Ждут решения: {n} действий",
+  "action.waiting": "{n} действие ждёт | {n} действия ждут | {n} действий ждут",
   "action.noneWaits": "Ничто не ждёт вашего решения.",
   "step.pending": "ждёт",
   "step.running": "идёт",
