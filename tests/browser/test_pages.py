@@ -252,6 +252,14 @@ def test_preferences_are_changed_and_cleared(stack: Stack, visit: Visitor) -> No
     assert {slot: one["value"] for slot, one in kept.items()} == {"focus_time": "at night"}
 
 
+def test_the_buttons_of_memory_end_where_its_cards_do(visit: Visitor) -> None:
+    page = visit("memory/documents")
+    right = "one => one.getBoundingClientRect().right"
+    button, card = page.get_by_role("button", name="Erase everything"), page.locator("main .card").first
+    expect(card).to_be_visible()
+    assert abs(float(button.evaluate(right)) - float(card.evaluate(right))) < 1
+
+
 RICH = """| Item | Who | When | Price | Remark |
 |--|--|--|--|--|
 | box 1 | Ann | 2026-01-01 | 1200 | a remark that is rather long |
@@ -289,6 +297,7 @@ def test_an_answer_and_what_it_is_made_of_are_whole_on_a_phone(stack: Stack, vis
     code, button = (page.locator(one).bounding_box() for one in (".prose pre code", ".prose pre + button"))
     assert code is not None and button is not None
     assert button["y"] + button["height"] <= code["y"], "the button hides code"
+    assert not violations(page)
     shot(page, f"rich-{language[:2]}-360")
     page.locator("article[id^=run-]").last.get_by_role("button", name=re.compile("Evidence|Основания")).click()
     tabs = page.get_by_role("tablist")

@@ -27,6 +27,15 @@ test.each([
   expect(marks()).toEqual([]);
 });
 
+test("the boxes of a list of tasks say what they mean", () => {
+  const { container } = show("- [x] van\n- [ ] keys");
+  const boxes = [...container.querySelectorAll("input")];
+  expect(boxes.map((box) => [box.ariaLabel ?? box.getAttribute("aria-label"), box.checked, box.disabled])).toEqual([
+    ["done", true, true],
+    ["to do", false, true],
+  ]);
+});
+
 test("code is copied as it was written", async () => {
   const writeText = vi.fn(async () => undefined);
   Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true });

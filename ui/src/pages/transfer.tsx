@@ -47,7 +47,7 @@ export function Transfer() {
     },
   });
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex flex-wrap items-center gap-2 sm:justify-end">
       <button type="button" className="button small" disabled={exporting.isPending} onClick={() => exporting.mutate()}>
         {say("memory.export")}
       </button>

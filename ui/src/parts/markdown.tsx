@@ -4,6 +4,7 @@ import { gfm } from "micromark-extension-gfm";
 import { createContext, memo, type ReactNode, useContext, useId, useState } from "react";
 import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 
+import { say } from "../texts";
 import { Code } from "./code";
 import { visible } from "./visible";
 
@@ -40,6 +41,9 @@ const COMPONENTS: Components = {
     ) : (
       alt
     ),
+  input: ({ checked }) => (
+    <input type="checkbox" disabled checked={checked} readOnly aria-label={say(checked ? "chat.done" : "chat.toDo")} />
+  ),
   pre: ({ node }) => <Code code={codeOf(node)} language={languageOf(node)} />,
 };
 

@@ -112,6 +112,8 @@ export const en = {
   "time.min": "{n} min",
   "chat.forgotten": "This was forgotten",
   "chat.questionForgotten": "The question of this answer was forgotten.",
+  "chat.done": "done",
+  "chat.toDo": "to do",
   "chat.failed": "This failed: {cause}",
   "chat.failedAt": "Stage: {stage}.",
   "chat.cancelled": "Stopped.",

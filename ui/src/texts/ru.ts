@@ -108,6 +108,8 @@ export const ru: Record<keyof typeof en, string> = {
   "time.min": "{n} мин",
   "chat.forgotten": "Это забыто",
   "chat.questionForgotten": "Вопрос к этому ответу забыт.",
+  "chat.done": "сделано",
+  "chat.toDo": "не сделано",
   "chat.failed": "Не получилось: {cause}",
   "chat.failedAt": "Этап: {stage}.",
   "chat.cancelled": "Остановлено.",
