@@ -1,4 +1,4 @@
-// Words that were forgotten, and answers in one line.
+// The history: words that were forgotten, answers in one line, and what stands there before the first.
 
 import { cleanup, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -19,10 +19,11 @@ const RUN = {
   created_at: "2026-11-05T10:00:00Z",
 };
 
+let runs: object[];
 beforeEach(() => {
   prepareBrowser();
   chooseLanguage("en");
-  const runs = [
+  runs = [
     { ...RUN, request_id: "a", query: "[forgotten]", answer: "[forgotten]" },
     { ...RUN, request_id: "b", query: "What of the move?", answer: "# The move\n\nFirst the **workshop**." },
   ];
@@ -41,6 +42,13 @@ test("the history says in words what was forgotten, and shows answers without th
   expect(forgotten!.textContent).toContain("This was forgotten");
   expect(forgotten!.textContent).not.toContain("[");
   expect(told!.textContent).toMatch(/The move\s+First the workshop\./);
+});
+
+test("an empty history says what will stand there, and leads to a first question", async () => {
+  runs = [];
+  await open("/ui/history");
+  await screen.findByText(/^You have asked nothing yet/);
+  expect(screen.getByRole("link", { name: "Ask a first question" }).getAttribute("href")).toBe("/ui/");
 });
 
 test.each([

@@ -49,7 +49,11 @@ export function HistoryPage() {
           <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
         </div>
         {list.isPending && <Skeleton lines={8} />}
-        {list.isSuccess && !groups.length && <Empty>{say(query ? "history.none" : "app.empty")}</Empty>}
+        {list.isSuccess && !groups.length && (
+          <Empty>
+            {say(query ? "history.none" : "history.empty")} {!query && <Link href="/">{say("history.ask")}</Link>}
+          </Empty>
+        )}
         <Windowed
           groups={groups.map(([title, rows]) => ({
             key: title,

@@ -57,6 +57,8 @@ export const enPages = {
   "history.title": "History",
   "history.search": "Search in questions and answers",
   "history.archive": "Added to memory",
+  "history.empty": "You have asked nothing yet. Questions will stand here with their answers.",
+  "history.ask": "Ask a first question",
   "history.none": "No request matches.",
   "history.executed": "Approved: {action}",
   "history.noConversation": "outside of conversations",

@@ -58,6 +58,8 @@ export const ruPages: Record<keyof typeof enPages, string> = {
   "history.title": "История",
   "history.search": "Поиск в вопросах и ответах",
   "history.archive": "Добавлено в память",
+  "history.empty": "Вы ещё ничего не спрашивали. Здесь будут вопросы с ответами.",
+  "history.ask": "Задать первый вопрос",
   "history.none": "Нет подходящих запросов.",
   "history.executed": "Разрешено: {action}",
   "history.noConversation": "вне бесед",
