@@ -7,7 +7,7 @@ import type { RunSummary } from "../api/types";
 import { titleOf } from "../chat/action_words";
 import { walkWithArrows } from "../parts/arrows";
 import { useTitleOf } from "../parts/assistants";
-import { lineOf, wordsOf } from "../parts/forgotten";
+import { FORGOTTEN, lineOf, wordsOf } from "../parts/forgotten";
 import { groupByDay } from "../parts/groups";
 import { Empty, ErrorNotice, failureText, Skeleton } from "../parts/notice";
 import { usePaused } from "../parts/paused";
@@ -103,15 +103,19 @@ function Row({ run, title }: { run: RunSummary; title: string }) {
       <span className="block truncate text-small text-quiet">
         {run.status === "FAILED" ? (
           <span className="text-bad">{failureText(run.error_code, run.error_message)}</span>
-        ) : run.answer === null ? (
-          say(`stage.${run.status}`)
         ) : (
-          lineOf(run.answer)
+          answerOf(run)
         )}
       </span>
       {!run.conversation_id && <span className="text-small text-quiet">{say("history.noConversation")}</span>}
     </Link>
   );
+}
+
+/** Its answer in one line; nothing where its question has already said that all was forgotten. */
+function answerOf({ query, answer, status }: RunSummary): string {
+  if (answer === null) return say(`stage.${status}`);
+  return query === FORGOTTEN && answer === FORGOTTEN ? "" : lineOf(answer);
 }
 
 /** Where a request is shown: in its conversation, or by itself. */

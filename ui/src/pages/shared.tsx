@@ -43,7 +43,7 @@ function Shared({ token }: { token: string }) {
   if (!isToken || (pages.error && !first)) {
     const isGone = !isToken || (pages.error instanceof ApiError && pages.error.status === 404);
     return (
-      <main className="p-6">
+      <main className="mx-auto max-w-[72ch] p-6">
         <Name />
         <EmptyPage why={isGone ? say("shared.gone") : errorText(pages.error)}>
           {isGone && say("shared.askAgain")}
