@@ -271,6 +271,7 @@ RICH = """| Item | Who | When | Price | Remark |
 def pack(box: Box, things: list[Thing]) -> Receipt: ...
 ```
 """
+HEIGHTS = "all => all.map(one => one.getBoundingClientRect().height)"
 BROKEN_WORDS = """all => all.filter((one) => {
   const words = document.createRange();
   words.selectNodeContents(one);
@@ -304,3 +305,7 @@ def test_an_answer_and_what_it_is_made_of_are_whole_on_a_phone(stack: Stack, vis
     expect(tabs.get_by_role("tab")).to_have_count(3)
     assert tabs.evaluate("list => list.scrollWidth <= list.clientWidth")
     shot(page, f"panels-{language[:2]}-360")
+    tabs.get_by_role("tab").nth(1).click()
+    expect(page.get_by_role("tabpanel").locator("summary").first).to_be_visible()
+    heights = page.get_by_role("tabpanel").locator("summary").evaluate_all(HEIGHTS)
+    assert min(heights) >= 24, "what is pressed is large enough (WCAG 2.5.8)"

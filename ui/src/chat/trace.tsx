@@ -256,7 +256,7 @@ function summaryOf(call: ModelCall): string {
 function Fold({ title, children }: { title: ReactNode; children: ReactNode }) {
   return (
     <details className="text-small">
-      <summary className="py-0.5">{title}</summary>
+      <summary className="py-1">{title}</summary>
       <div className="flex flex-col gap-1 py-1 pl-4">{children}</div>
     </details>
   );
