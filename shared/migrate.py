@@ -87,7 +87,7 @@ def missing_files(connection: Connection, files: Mapping[str, str]) -> list[str]
     new = _new_owners(files, recorded)
     for name, state in baseline_states(files).items():
         owner = owner_of(name)
-        has_steps = any(is_step(one) and owner_of(one) == owner for one in files)
+        has_steps = owner and any(is_step(one) and owner_of(one) == owner for one in files)
         if owner not in new and recorded[name] != state and not has_steps:
             what = f"the plugin {owner}" if owner else "MaaS"
             raise MaasError(

@@ -58,21 +58,17 @@ def is_recorded(name: str) -> bool:
 
 
 def baseline_states(files: Mapping[str, str]) -> dict[str, str]:
-    """What a new database records of the tables: for ours and for those of each plugin a name and a state."""
-    owners = dict.fromkeys(map(owner_of, files))
-    return {
-        f"{owner}:{BASELINE}" if owner else BASELINE: _baseline(
-            {n: t for n, t in files.items() if owner_of(n) == owner}
-        )
-        for owner in owners
-    }
+    """What a new database records of the tables: of ours the version, of those of each plugin a state, by name."""
+    plugins = [owner for owner in dict.fromkeys(map(owner_of, files)) if owner]
+    own = {plugin: {name: text for name, text in files.items() if owner_of(name) == plugin} for plugin in plugins}
+    return {BASELINE: BASELINE_VERSION} | {f"{plugin}:{BASELINE}": _state_of(own[plugin]) for plugin in plugins}
 
 
-def _baseline(files: Mapping[str, str]) -> str:
-    """The state of the tables: the version, and until that is released the statements themselves.
+def _state_of(files: Mapping[str, str]) -> str:
+    """The state of a plugin's tables: the version, and until it has a migration the statements themselves.
 
-    Until then a changed table has no migration, so a database of another checkout cannot be brought to this one. Where
-    lines are broken makes no difference, nor does a literal that goes on in the next line.
+    Until then a database with other tables of it cannot be brought to these. Where lines are broken makes no
+    difference, nor does a literal that goes on in the next line.
     """
     if any(map(is_step, files)):
         return BASELINE_VERSION

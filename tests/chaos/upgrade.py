@@ -5,7 +5,7 @@ are replaced by this checkout's; servers and then orchestrators by the former on
 forward once more, servers first. Nothing accepted may be lost, doubled or overtaken, no run may fail or lose its
 process, and nobody may wait for the migration for more than a second.
 
-`python -m tests.chaos.upgrade --former COMMIT [--seed N] [--out FILE.json]`; the exit status is 1 when anything
+`python -m tests.chaos.upgrade [--former COMMIT] [--seed N] [--out FILE.json]`; the exit status is 1 when anything
 offends. Both versions run with the packages of this checkout's environment.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -93,6 +94,17 @@ def migrate_by(checkout: Path, dsn: str) -> None:
         raise MaasError("no_migration", f"maas migrate of {checkout.name} said: {(done.stdout + done.stderr)[-2000:]}")
 
 
+def last_release() -> str:
+    """The commit that wrote the newest release into the changelog. Raises MaasError('no_commit')."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    (heading,) = re.findall(r"^## \[\d[^\]]*\]", text, re.MULTILINE)[:1]
+    command = ["git", "log", "-1", "--format=%h", f"-S{heading}", "--", "CHANGELOG.md"]
+    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    if not commit:
+        raise MaasError("no_commit", f"git finds no commit that added {heading}; name one, or fetch the whole history")
+    return commit
+
+
 def check_out(commit: str, folder: Path) -> Path:
     """The files of a commit of this repository. Raises MaasError('no_commit')."""
     folder.mkdir()
@@ -117,7 +129,9 @@ def hold_upgrade_trial(plan: Plan, commit: str, folder: Path, on_progress: Progr
 
 
 def chaos_of_upgrades(
-    former: Annotated[str, typer.Option(help="the commit or tag to upgrade from; its tables must have a migration")],
+    former: Annotated[
+        str | None, typer.Option(help="the commit to upgrade from, not older than 0.1.0; the last release without it")
+    ] = None,
     runs: Annotated[int, typer.Option(min=1, help="how many requests")] = 2_000,
     users: Annotated[int, typer.Option(min=1, max=9999, help="of how many users")] = 100,
     seed: Annotated[int | None, typer.Option(help="repeats the draws of that run")] = None,
@@ -127,18 +141,19 @@ def chaos_of_upgrades(
     if reason := missing():
         raise MaasError("no_model_server", f"cannot run without its model server: {reason}")
     path = prepare_output(out) if out else None
+    commit = former or last_release()
     plan = Plan(runs, users, secrets.randbelow(1_000_000) if seed is None else seed)
-    console.print(f"seed {plan.seed}: {runs} requests of {users} users, from {former}")
+    console.print(f"seed {plan.seed}: {runs} requests of {users} users, from {commit}")
     with tempfile.TemporaryDirectory(prefix="maas-upgrade-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
         with progress_bar(runs) as show:
-            ended = hold_upgrade_trial(plan, former, folder, show)
+            ended = hold_upgrade_trial(plan, commit, folder, show)
     ended.verdict.print()
     for row in ended.standstill:
         console.print(f"left behind: {row}", markup=False)
     if path is not None:
-        more = {"seed": plan.seed, "runs": runs, "users": users, "former": former}
+        more = {"seed": plan.seed, "runs": runs, "users": users, "former": commit}
         write_json(path, ended.verdict.to_json() | more | {"machine": machine(ended.postgres)})
     console.print(f"seed {plan.seed}: {'holds' if ended.verdict.holds else 'FAILED'} after {ended.seconds:.0f} s")
     sys.exit(0 if ended.verdict.holds else 1)
