@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { firstDay } from "../src/admin/ranges";
 import { formatMs } from "../src/parts/measured";
 import { session } from "../src/session/session";
-import { chooseLanguage } from "../src/texts";
+import { chooseLanguage, say } from "../src/texts";
 import { openDesk, prepareBrowser } from "./page";
 import { type Asked, CONFIG, idOf, serve, tokensOf } from "./server";
 
@@ -148,6 +148,19 @@ test("states of requests are words; the names that SQL knows are at hand", async
     for (const { textContent } of within(select).getAllByRole("option")) expect(textContent).not.toMatch(/[A-Z]{2}|_/);
   fireEvent.change(screen.getByLabelText("Status"), { target: { value: "COMPLETED" } });
   await waitFor(() => expect(paths()).toContain("/v1/admin/runs?status=COMPLETED&limit=50"));
+});
+
+test("a forgotten request is said to be one", async () => {
+  serve((one) => ({
+    body:
+      one.path.split("?")[0] === "/v1/admin/runs"
+        ? { results: [{ ...RUN, query: "[forgotten]" }], next: null }
+        : body(one),
+  }));
+  openDesk("/admin/runs");
+  const row = (await screen.findByText("Ann of Oslo")).closest("tr")!;
+  expect(row.textContent).toContain(say("chat.forgotten"));
+  expect(row.textContent).not.toContain("[forgotten]");
 });
 
 test("requests are filtered by their place in the queue, in the address", async () => {

@@ -6,6 +6,7 @@ import { useTrace } from "../api/trace";
 import type { Run, Trace } from "../api/types";
 import { totalsOf } from "../chat/trace_tree";
 import { useRunState } from "../chat/turns";
+import { wordsOf } from "../parts/forgotten";
 import { formatMs } from "../parts/measured";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -111,7 +112,7 @@ function Head({ side: { run }, label }: { side: Side; label: string }) {
         {run.timings.created_at && <Time at={run.timings.created_at} isExact />}
         <span title={run.status}>{say(`stage.${run.status}`)}</span>
       </p>
-      <p className="whitespace-pre-wrap">{visible(run.query)}</p>
+      <p className="whitespace-pre-wrap">{wordsOf(run.query)}</p>
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { useRun } from "../api/run";
 import type { Prompt, PromptVersion } from "../api/types";
 import { Stages } from "../chat/stages";
 import { useTitleOf } from "../parts/assistants";
+import { wordsOf } from "../parts/forgotten";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Failure, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -213,7 +214,7 @@ function Trial({ role, text }: { role: string; text: string }) {
                 aria-pressed={run.request_id === id}
                 onClick={() => setId(run.request_id)}
               >
-                <Time at={run.created_at} /> · {titleOf(run.assistant)} · {visible(run.query).slice(0, 200)}
+                <Time at={run.created_at} /> · {titleOf(run.assistant)} · {wordsOf(run.query).slice(0, 200)}
               </button>
             </li>
           ))}

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import type { Item } from "../api/route";
 import { titleOf as actionTitle } from "../chat/action_words";
 import { useTitleOf } from "../parts/assistants";
+import { wordsOf } from "../parts/forgotten";
 import { formatMs } from "../parts/measured";
 import { failureText } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -51,7 +52,7 @@ export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne
           cell: (run) => (
             <>
               <span className="line-clamp-2">
-                {run.action ? say("history.executed", { action: actionTitle(run.action) }) : visible(run.query)}
+                {run.action ? say("history.executed", { action: actionTitle(run.action) }) : wordsOf(run.query)}
               </span>
               <span className="line-clamp-1 text-quiet">
                 {run.status === "FAILED" ? failureText(run.error_code, run.error_message) : visible(run.answer ?? "")}

@@ -11,6 +11,7 @@ import type { Answer } from "../api/route";
 import type { Run } from "../api/types";
 import { useTitleOf } from "../parts/assistants";
 import { ConfirmButton } from "../parts/confirm";
+import { wordsOf } from "../parts/forgotten";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Failure, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -134,7 +135,7 @@ function Choice({ set, onKept }: { set: TrialSet | null; onKept: (name: string) 
               }
             />
             <span className="truncate">
-              <Time at={run.created_at} /> · {titleOf(run.assistant)} · {visible(run.query).slice(0, 200)}
+              <Time at={run.created_at} /> · {titleOf(run.assistant)} · {wordsOf(run.query).slice(0, 200)}
             </span>
           </label>
         ))}
@@ -219,7 +220,7 @@ function Trials({ set, role, text }: { set: TrialSet; role: string; text: string
         {set.runs.map((run) => (
           <li key={run.request_id} className="card">
             <p className="mb-2 flex flex-wrap items-baseline gap-x-3">
-              <Link href={`/admin/runs/${run.request_id}`}>{visible(run.query)}</Link>
+              <Link href={`/admin/runs/${run.request_id}`}>{wordsOf(run.query)}</Link>
             </p>
             <Both run={run} outcome={outcomes[run.request_id]} answers={answers} />
           </li>
