@@ -83,7 +83,6 @@ def _interrupt(_: int, __: FrameType | None) -> None:
 def main() -> None:
     """Run a command; an error is one line and the status 2."""
     signal.signal(signal.SIGTERM, _interrupt)
-    configure("warning")
     try:
         cli()
     except EmulatorError as error:
@@ -92,4 +91,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    configure("warning")
     main()

@@ -260,6 +260,7 @@ async def test_a_write_whose_orchestrator_dies_is_not_repeated(database: str, tm
         one.stack.start_server()
         program = one.stack.start_orchestrator(**one.settings())
         poll(lambda: known(one), what="the tools are stored")
+        one.facebook.merge({"campaigns": {"101": {"status": "PAUSED"}}})
         one.facebook.fault("hang", path="/101", method="POST", is_done=True)
         asked = {
             "user_id": str(one.user),

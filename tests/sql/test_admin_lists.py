@@ -33,7 +33,7 @@ RUNS = """
 QUEUED = """
   insert into maas.pipeline_runs (user_id, user_query, queue_key, queue_state, seq, created_at, not_before)
   select gen_random_uuid(), 'a question', gen_random_uuid(), case n % 7 when 6 then 0 else n % 7 - 4 end, n,
-    now() - make_interval(secs => 60000 + n), case when n % 7 = 6 then now() end from generate_series(1, 420) n"""
+    now() - make_interval(secs => 60000 + n), case when n % 7 = 6 then now() end from generate_series(1, 105) n"""
 CALLS = """
   insert into maas.llm_calls (run_id, try, stage, round, attempt, provider, model, role_name, finish, tokens_in, ms,
     price, created_at)
@@ -72,7 +72,7 @@ HEAVY, USUAL = (UUID(hashlib.md5(name.encode()).hexdigest()) for name in ("7", "
 
 @pytest.fixture(scope="module")
 def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
-    """10,000 users with 60,000 runs, a quarter of which are one user's; 1,200 failed, 420 wait, 5,000 actions, too."""
+    """10,000 users with 60,000 runs, a quarter of which are one user's; 1,200 failed, 105 wait, 5,000 actions, too."""
     with (
         copy_of(template, postgres.dsn) as dsn,
         psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection,
@@ -154,7 +154,7 @@ FIRST_PAGES: dict[str, tuple[str, list[object], int]] = {  # the query, its para
     "keys": ("admin_keys", [None, None, 50], 50),
     "keys of a user": ("list_own_keys", [USUAL], 2),
     **{
-        f"runs that are {state}": ("list_queued_runs", [*[None] * 4, 50, *[None] * 7, state, None], 50)
+        f"runs that are {state}": ("list_queued_runs", [*[None] * 4, 50, *[None] * 7, state, None], 15)
         for state in ("inbox", "waiting", "runnable", "deferred", "in_flight", "paused", "scheduled")
     },
 }
@@ -178,7 +178,7 @@ async def test_the_server_reads_lists_by_plans_for_their_filters(large: Connecti
     info = large.info
     dsn = f"postgresql://{info.user}:{info.password}@{info.host}:{info.port}/{info.dbname}"
     async with open_database(dsn, 1, "test") as db:
-        assert len(await list_runs(db, only)) == 50
+        assert len(await list_runs(db, only)) == (15 if only.queue else 50)
         await db.value(FLUSH)
     (after,) = large.execute(read).fetchall()
     assert 0 < after["n"] - before["n"] < 700

@@ -187,7 +187,6 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_end_sessions": (USER, "the sessions are p_user's"),
     "maas_change_account": (USER, "the account and its sessions are p_user's"),
     "maas_create_link": (ROUTE, "a link for p_user; an administrator's"),
-    "maas_invite": (ROUTE, "a new user's account; an administrator's"),
     "maas_create_account": (INSIDE, "the owner makes accounts, and maas_sign_up makes those of new users"),
     "maas_forget_crm_leads": (USER, "leads of p_user, and dialogues of theirs"),
     "maas_count_dialogs": (INSIDE, "dialogues and leads of one account, whose rows are one user's"),
