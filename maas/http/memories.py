@@ -126,11 +126,11 @@ async def _find(state: AppState, body: SearchQuery, filters: SearchFilter) -> li
 
 
 async def get_memories(request: Request) -> Response:
-    """List the summaries of a user, newest first: those in force, or all of one level."""
+    """List the summaries of a user, what was said last first: those in force, or all of one level."""
     limit, user_id, db = read_limit(request), read_user(request), app_state(request).reads
     rows = await list_memories(db, user_id, read_cursor(request), limit, read_parameter(request, "level", to_level))
     results = await _with_links(db, user_id, [_from_row(row) for row in rows])
-    return json_response(MemoryPage(results=results, next=write_cursor(rows, limit)))
+    return json_response(MemoryPage(results=results, next=write_cursor(rows, limit, "occurred_at")))
 
 
 async def post_memories(request: Request) -> Response:

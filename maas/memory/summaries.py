@@ -109,7 +109,7 @@ async def list_memories(
 ) -> list[queries.ListMemoriesRow]:
     """Return a page of the valid summaries of a user, or of all summaries of one level, newest first.
 
-    `before` is the cursor: created_at and id of the last summary on the page before.
+    `before` is the cursor: occurred_at and id of the last summary on the page before.
     """
     at, last = before or (None, None)
     return await db.rows(queries.list_memories, user_id, at, last, limit, level)

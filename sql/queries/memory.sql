@@ -159,15 +159,15 @@ select l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.
 from best b cross join lateral (select * from maas.lsm_storage p where p.id = b.id offset 0) l
 where l.user_id = $1 order by b.score desc, l.occurred_at desc;
 
--- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many, $5 level,
--- or null for all valid summaries
+-- name: list_memories  -- $1 user, $2 before this occurred_at, $3 and id, $4 how many, $5 level,
+-- or null for all valid summaries; the newest first, by when it was said: years that are imported come behind today
 select id, level, maas.maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary,
   raw_log_ids, is_degraded, occurred_at, created_at, origins
 from maas.lsm_storage where user_id = $1 and not is_provisional
   and case when $5::int is null then superseded_at is null
     else level = $5 and (superseded_at is null or superseded_by is not null) end
-  and ($2::timestamptz is null or (created_at, id) < ($2, $3))
-order by created_at desc, id desc limit $4;
+  and ($2::timestamptz is null or (occurred_at, id) < ($2, $3))
+order by occurred_at desc, id desc limit $4;
 
 -- name: memory_totals  -- $1 user: remembered messages, summaries in force, and when the first and the last were said
 -- and saved

@@ -229,6 +229,21 @@ def test_an_orchestrator_compacts_and_sources_stay(stack: Stack, user: UUID) -> 
     assert [source["id"] for source in sources] == memory["raw_log_ids"]
 
 
+def test_summaries_are_listed_by_when_it_was_said(stack: Stack, user: UUID) -> None:
+    """What is imported of old stands behind today, whenever it came; a page goes on where the last one ended."""
+    with psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection:
+        for day in (2, 900, 1, 400):
+            remember(connection, user, [(at(days_ago(day), hour), f"{day} days ago, {hour}") for hour in (9, 10)])
+    listed: list[str] = []
+    place: str | None = ""
+    while place is not None:
+        params = {"user_id": str(user), "limit": "3"} | ({"before": place} if place else {})
+        page = stack.client.get("/v1/memories", params=params).json()
+        listed += [one["memory"] for one in page["results"]]
+        place = page["next"]
+    assert listed == [f"{day} days ago, {hour}" for day in (1, 2, 400, 900) for hour in (10, 9)]
+
+
 def test_compact_command(stack: Stack, user: UUID) -> None:
     """One user, then everybody; nothing is left to do."""
     other = uuid4()
