@@ -67,13 +67,15 @@ def _is_guessed(password: str) -> bool:
 def hash_password(password: str) -> str:
     """Return `scrypt$N$r$p$salt$hash`."""
     salt = secrets.token_bytes(SALT_BYTES)
-    digest = _scrypt(password, salt, COST, BLOCK_SIZE, PARALLELISM)
-    return f"scrypt${COST}${BLOCK_SIZE}${PARALLELISM}${b64encode(salt).decode()}${b64encode(digest).decode()}"
+    return _to_text(salt, _scrypt(password, salt, COST, BLOCK_SIZE, PARALLELISM))
 
 
 def unknown_password_hash() -> str:
     """Return what stands for a password that nobody knows, until a link sets one: random bits in place of a hash."""
-    salt, digest = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(HASH_BYTES)
+    return _to_text(secrets.token_bytes(SALT_BYTES), secrets.token_bytes(HASH_BYTES))
+
+
+def _to_text(salt: bytes, digest: bytes) -> str:
     return f"scrypt${COST}${BLOCK_SIZE}${PARALLELISM}${b64encode(salt).decode()}${b64encode(digest).decode()}"
 
 
