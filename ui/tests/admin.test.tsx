@@ -154,7 +154,10 @@ test("a forgotten request is said to be one", async () => {
   serve((one) => ({
     body:
       one.path.split("?")[0] === "/v1/admin/runs"
-        ? { results: [{ ...RUN, query: "[forgotten]" }], next: null }
+        ? {
+            results: [{ ...RUN, status: "COMPLETED", error_code: null, query: "[forgotten]", answer: "[forgotten]" }],
+            next: null,
+          }
         : body(one),
   }));
   openDesk("/admin/runs");

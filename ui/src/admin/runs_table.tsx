@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { Item } from "../api/route";
 import { titleOf as actionTitle } from "../chat/action_words";
 import { useTitleOf } from "../parts/assistants";
-import { wordsOf } from "../parts/forgotten";
+import { lineOf, wordsOf } from "../parts/forgotten";
 import { formatMs } from "../parts/measured";
 import { failureText } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -55,7 +55,7 @@ export function RunsTable({ runs, isOfOne = false }: { runs: AdminRun[]; isOfOne
                 {run.action ? say("history.executed", { action: actionTitle(run.action) }) : wordsOf(run.query)}
               </span>
               <span className="line-clamp-1 text-quiet">
-                {run.status === "FAILED" ? failureText(run.error_code, run.error_message) : visible(run.answer ?? "")}
+                {run.status === "FAILED" ? failureText(run.error_code, run.error_message) : lineOf(run.answer ?? "")}
               </span>
             </>
           ),

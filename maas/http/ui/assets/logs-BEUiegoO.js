@@ -1,0 +1,1 @@
+export{t as Logs}from"./logs-0Ci5BxqB.js";

@@ -1,0 +1,1 @@
+export{t as Trace}from"./trace-BR9PDtXe.js";
