@@ -1,7 +1,7 @@
 """The call that a question needs, chosen by a model within a JSON schema: for models that call no tool by themselves.
 
 First the tool, out of those that only read, then its arguments: short replies that a server can hold to a schema, where
-a free call of a small model is often none. `choices` of a tool's arguments are names of parameters that go together.
+a free call of a small model is often none. What the question itself names of the arguments is read by code.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from maas.agents.answer_context import AnswerContext
 from maas.agents.meta_tools import execute_call
 from maas.conversations.language import Spoken
+from maas.prompting.now import today_of
 from maas.tools.tool import Tool
 from shared.json import json_object
 from shared.models import Message, ToolCall
@@ -53,17 +54,29 @@ async def choose_call(context: AnswerContext, language: Spoken) -> ToolCall | No
 
 
 async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> dict[str, object]:
-    """The required ones, and those of one of the tool's choices: a model that may fill others in makes them up."""
+    """The required ones, and those of one of the tool's choices: a model that may fill others in makes them up.
+
+    None is asked for that the question names.
+    """
     properties = tool.parameters.get("properties", {})
-    names = list(tool.parameters.get("required", ()))
-    choices: Sequence[Sequence[str]] = getattr(tool.arguments, "choices", ())
+    named = await _named_in_question(context, tool)
+    names = [name for name in tool.parameters.get("required", ()) if name not in named]
+    choices: Sequence[Sequence[str]] = () if named else getattr(tool.arguments, "choices", ())
     lines = [f"{name}: {one['description']}" for name, one in properties.items() if one.get("description")]
     system = HOW[language].format(name=tool.name, about="\n".join((tool.description, *lines)))
     if choices:
         firsts = {"type": "string", "enum": [first for first, *_ in choices]}
-        named = await _ask(context, f"{system}\n\n{FIRST[language]}", _object({"parameter": firsts}))
-        names += next((one for one in choices if one[0] == named.get("parameter")), choices[0])
-    return await _ask(context, system, _object({name: properties[name] for name in names})) if names else {}
+        first = await _ask(context, f"{system}\n\n{FIRST[language]}", _object({"parameter": firsts}))
+        names += next((one for one in choices if one[0] == first.get("parameter")), choices[0])
+    asked = await _ask(context, system, _object({name: properties[name] for name in names})) if names else {}
+    return asked | named
+
+
+async def _named_in_question(context: AnswerContext, tool: Tool) -> dict[str, object]:
+    read = getattr(tool.arguments, "read_question", None)
+    if read is None:
+        return {}
+    return dict(read(context.run.user_query, await today_of(context.run, context.model.deps)))
 
 
 async def _ask(context: AnswerContext, system: str, schema: dict[str, object]) -> dict[str, object]:

@@ -176,7 +176,7 @@ def named_moment(bands: Sequence[Band], now: datetime) -> datetime | None:
 
 def _months(words: Sequence[str], today: date) -> Iterator[_Days]:
     for index, word in enumerate(words):
-        month = _month(word)
+        month = month_number(word)
         if month is None:
             continue
         before, after = words[max(index - 2, 0) : index][::-1], words[index + 1 : index + 3]
@@ -187,7 +187,8 @@ def _months(words: Sequence[str], today: date) -> Iterator[_Days]:
         yield from _calendar(year or today.year - ((month, day or 1) > (today.month, today.day)), month, day)
 
 
-def _month(word: str) -> int | None:
+def month_number(word: str) -> int | None:
+    """The month that a word in lower case names, in English or Russian: `may`, `oct`, `октября`; None for others."""
     if word.isascii():
         return _EN_MONTH_NUMBERS.get(word)
     match = _RU_MONTH.fullmatch(word)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar, Literal, Self
@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, model_validator
 
+from maas.assistants.ads.days import EARLIEST, LATEST, ONE_DAY, months_before
+from maas.assistants.ads.question_period import question_period
 from maas.tools.calls import ToolFailure
 
 PeriodName = Literal[
@@ -31,8 +33,6 @@ PeriodName = Literal[
     "last_12m",
     "all",
 ]
-ONE_DAY = timedelta(days=1)
-EARLIEST, LATEST = date(2000, 1, 1), date(2100, 12, 31)
 FACEBOOK_MONTHS = 37  # Facebook refuses questions on days before
 MORE_DAYS = "an operator reads more of them: maas ads sync --days N"
 _DAYS = {"last_7d": 7, "last_14d": 14, "last_30d": 30, "last_90d": 90}
@@ -54,6 +54,11 @@ class PeriodArguments(BaseModel):
         default=None, description="The first day, as YYYY-MM-DD. Without date_to: until today"
     )
     date_to: date | None = Field(default=None, description="The last day, as YYYY-MM-DD; it is in the period")
+
+    @staticmethod
+    def read_question(question: str, today: date) -> Mapping[str, str]:
+        """The arguments that a question names by itself."""
+        return question_period(question, today)
 
     @model_validator(mode="after")
     def _check_dates(self) -> Self:
@@ -167,12 +172,6 @@ def _first_day(unit: str, day: date) -> date:
         return day - timedelta(days=day.weekday())
     month = {"month": day.month, "quarter": day.month - (day.month - 1) % 3, "year": 1}[unit]
     return date(day.year, month, 1)
-
-
-def months_before(day: date, months: int) -> date:
-    """The same day of the month `months` earlier, or the last day of that month if it is shorter."""
-    year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
-    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _midnight(day: date, zone: ZoneInfo) -> datetime:

@@ -16,7 +16,8 @@ from maas.assistants.ads.account import CRM_TOKEN, DOMAIN_OF, Account, account_o
 from maas.assistants.ads.ad_tree import tree_of
 from maas.assistants.ads.clients.amocrm import CrmLead, token_ends_at
 from maas.assistants.ads.clients.evolution import Chat, ChatMessage
-from maas.assistants.ads.period import FACEBOOK_MONTHS, Period, months_before
+from maas.assistants.ads.days import months_before
+from maas.assistants.ads.period import FACEBOOK_MONTHS, Period
 from maas.assistants.ads.tokens import look_after_token
 from maas.assistants.ads.tools.lead_stage import keep_stages
 from maas.assistants.ads.vendors import Vendors

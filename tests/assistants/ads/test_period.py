@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from maas.assistants.ads.period import Period, PeriodArguments, months_before, resolve
+from maas.assistants.ads.days import months_before
+from maas.assistants.ads.period import Period, PeriodArguments, resolve
 from maas.tools.arguments import WrongArguments, read_arguments
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import ToolContext, tool

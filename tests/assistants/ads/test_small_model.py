@@ -11,6 +11,7 @@ from maas.agents.sourced_answer import NOT_SAID
 from tests.assistants.ads.marketer import SPEAKERS, Marketer, marketer
 
 QUESTION = "Сколько потратили за последние 7 дней?"
+WITHOUT_PERIOD = "Сколько потратили на рекламу?"
 INVENTED = "За последние 7 дней потратили 1500 рублей."
 REPLIES = (
     "В памяти этого нет.",
@@ -27,12 +28,14 @@ def small(fresh_database: str, tmp_path: Path) -> Iterator[Marketer]:
         yield one
 
 
-def test_its_question_is_looked_up(small: Marketer) -> None:
-    """The period is of the question, and what only a schema would have made it fill in is left out."""
-    replies = iter(REPLIES)
+@pytest.mark.parametrize(("question", "asked"), [(QUESTION, 2), (WITHOUT_PERIOD, 4)])
+def test_its_question_is_looked_up(small: Marketer, question: str, asked: int) -> None:
+    """A period that the question names is read by code; what only a schema would have made it fill in is left out."""
+    replies = iter(REPLIES[:asked])
     small.models.scripts["responder"] = lambda messages: (next(replies), [])
     small.models.replies[SPEAKERS["ads"]] = "За последние 7 дней потратили 20 USD."
-    run = small.ask(QUESTION)
+    run = small.ask(question)
+    assert next(replies, None) is None
     assert run["final_answer"] == "За последние 7 дней потратили 20 USD."
     calls = small.stack.rows(
         "select tool, arguments from tool_executions where run_id = %s and effect = 'read'", run["id"]
