@@ -19,7 +19,7 @@ from maas.prompting.result_room import result_room
 from maas.runs.debug_info import debug_log
 from maas.tools.arguments import MAX_ARGUMENT_CHARS, WrongArguments, read_arguments
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_together
-from maas.tools.calls import ToolResult
+from maas.tools.calls import ToolResult, own_name
 from maas.tools.ledger import add_messages
 from maas.tools.tool import Tool, Toolset
 from shared import tokens
@@ -66,7 +66,8 @@ class _Translator:
     context: AnswerContext
 
     def __call__(self, call: ToolCall, *, is_written: bool) -> ToolCall | None:
-        if (tool := self.context.tools.get(call.name)) is None or tool.is_meta:
+        tools = self.context.tools
+        if (tool := tools.get(own_name(call.name, tools.names()))) is None or tool.is_meta:
             return None
         if is_written and not _are_exact(tool, call.arguments):
             return None

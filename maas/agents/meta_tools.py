@@ -20,7 +20,7 @@ from maas.engine.run import LostRun
 from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
 from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_body, fit_together
-from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, tag_safe_json
+from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, own_name, tag_safe_json
 from maas.tools.concurrency import run_concurrently
 from maas.tools.openers import OpenedDomain
 from maas.tools.rows import LeftOut, fit_rows
@@ -216,8 +216,9 @@ class _CallRouter:
         """
         groups: dict[str, list[ToolCall]] = {}
         for one in calls.tools:
-            known = self._tools.get(one.name)
-            call = ToolCall(f"{META}-{next(self._numbers)}", one.name, json.dumps(one.args, ensure_ascii=False))
+            name = own_name(one.name, self._tools.names())
+            known = self._tools.get(name)
+            call = ToolCall(f"{META}-{next(self._numbers)}", name, json.dumps(one.args, ensure_ascii=False))
             groups.setdefault(known.domain if known else UNKNOWN, []).append(call)
         await debug_log().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
         limit = (MAX_DATA_BYTES - _ANSWER_BYTES - _ENTITY_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)

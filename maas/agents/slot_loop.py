@@ -64,8 +64,10 @@ async def collect(
         if reply.calls and choice != "none":
             await model.pin()
             await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
-            results = await step.make(reply.calls, executor)
+            made = dict(zip(model.executed(reply.calls, asked), reply.calls, strict=True))
+            results = await step.make(tuple(made), executor)
             await add_messages(model.run, results, reply)
+            results = [replace(result, call=made[result.call]) for result in results]
             request = await with_results(model, request, reply, results, shown)
         elif number == 1 and not (step.is_completed or step.paragraphs(text)):
             await step.close()

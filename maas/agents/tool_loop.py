@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from maas.agents.written_calls import Translate, ask_with_tools, no_other_call
+from maas.agents.written_calls import Translate, ask_with_tools, no_other_call, offered_call
 from maas.conversations.language import Language, dialogue_language
 from maas.engine.run import Run
 from maas.engine.stages import Deps, Prompt
@@ -66,7 +66,7 @@ class ResponderModel:
     def executed(self, calls: Sequence[ToolCall], request: Request) -> list[ToolCall]:
         """The calls of a reply to `request` as they are made: a call of a tool that was not offered by one that was."""
         offered = {tool.name for tool in request.tools}
-        return [call if call.name in offered else self.translate(call, is_written=False) or call for call in calls]
+        return [offered_call(call, offered, self.translate, is_written=False) or call for call in calls]
 
     def _writes_calls(self, reply: Reply) -> bool:
         """Whether the model of a reply is known to write its calls as text: by MAAS_MODELS, or as models at home do."""

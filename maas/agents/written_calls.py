@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import replace
 from typing import Protocol
 
 import structlog
 
+from maas.tools.calls import own_name
 from shared.models import CallIds, Message, Reply, Request, ToolCall
 from shared.models.calls import StreamListener
 from shared.models.text_calls import HeldListener, read_text_calls
@@ -34,6 +35,12 @@ def no_other_call(call: ToolCall, *, is_written: bool) -> None:
     """Where only what is offered may be called."""
 
 
+def offered_call(call: ToolCall, offered: Container[str], translate: Translate, *, is_written: bool) -> ToolCall | None:
+    """A call as one of an offered tool, whatever namespace its name stands behind; None where it is none."""
+    call = replace(call, name=own_name(call.name, offered))
+    return call if call.name in offered else translate(call, is_written=is_written)
+
+
 async def ask_with_tools(
     ask: Ask,
     request: Request,
@@ -51,7 +58,7 @@ async def ask_with_tools(
     if not calls:
         return reply
     offered = {tool.name for tool in request.tools}
-    written = calls[0] if calls[0].name in offered else translate(calls[0], is_written=True)
+    written = offered_call(calls[0], offered, translate, is_written=True)
     if len(calls) == 1 and written is not None and request.tool_choice != "none" and writes_calls(reply):
         call = CallIds(request.messages)(written)
         log.info("text_tool_call_accepted", tool=call.name)

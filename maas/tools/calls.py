@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -43,7 +44,16 @@ ErrorCode = Literal[
     "failed",
     "in_doubt",
 ]
+_NAMESPACES = re.compile(r"(?:(?:functions?|default_api|tools|multi_tool_use|parallel)\.)+")
 HANDLER_CODES = (None, "failed", "timeout")  # codes of the calls that reached their handler
+
+
+def own_name(name: str, known: Container[str]) -> str:
+    """The name of a `known` tool that a model wrote behind a namespace, such as `functions.NAME`; else the same."""
+    if name in known or (prefix := _NAMESPACES.match(name)) is None:
+        return name
+    bare = name[prefix.end() :]
+    return bare if bare in known else name
 
 
 class ToolFailure(MaasError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -323,6 +323,9 @@ class Toolset:
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
+
+    def names(self) -> Set[str]:
+        return self._tools.keys()
 
     def domains(self) -> tuple[str, ...]:
         """The domains in the order of their first tools, then the remote ones that have no tools now."""

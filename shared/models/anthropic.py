@@ -29,6 +29,7 @@ from shared.models import (
     schema_instruction,
 )
 from shared.models.retry import ProviderErrors, retry_after
+from shared.models.schemas import accepted_name
 from shared.text import clean
 
 _OLD = r"claude-(?:\d|instant)"  # names that begin with the version, not the family
@@ -235,17 +236,18 @@ def _messages(request: Request, provider: str) -> list[dict[str, Any]]:
 
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.raw:
-        ids = iter(message.calls)
+        calls = iter(message.calls)
         return [
-            block | {"id": next(ids).id} if block["type"] == "tool_use" else block
+            block | _called(next(calls)) if block["type"] == "tool_use" else block
             for block in message.raw["content"]
             if block.get("text") != ""
         ]
     text = [{"type": "text", "text": clean(message.text)}] if message.text.strip() else []
-    return text + [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_or_empty(call)}
-        for call in message.calls
-    ]
+    return text + [{"type": "tool_use", **_called(call), "input": arguments_or_empty(call)} for call in message.calls]
+
+
+def _called(call: ToolCall) -> dict[str, str]:
+    return {"id": call.id, "name": accepted_name(call.name)}
 
 
 def _result(message: Message) -> dict[str, Any]:

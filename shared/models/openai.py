@@ -43,7 +43,7 @@ from shared.models.context_window import read_refusal
 from shared.models.openai_stream import PartialReply, text_of, usage_of
 from shared.models.options import is_own_server
 from shared.models.retry import ProviderErrors, retry_after
-from shared.models.schemas import without_patterns
+from shared.models.schemas import accepted_name, without_patterns
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
@@ -193,7 +193,7 @@ class OpenAIModel(_OpenAI):
         if message.calls:
             own_calls = [call for call in own.get("tool_calls") or () if call.get("function")]
             body["tool_calls"] = [
-                old | {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call)}}
+                old | {"id": call.id, "type": "function", "function": _function(call)}
                 for old, call in zip(own_calls or [{}] * len(message.calls), message.calls, strict=True)
             ]
         return body
@@ -288,6 +288,10 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
         raise errors.of_status(status, error.message, body=error.body) from error
     except openai.OpenAIError as error:
         raise errors.failure("provider_error", str(error)) from error
+
+
+def _function(call: ToolCall) -> dict[str, str]:
+    return {"name": accepted_name(call.name), "arguments": _json(call)}
 
 
 def _json(call: ToolCall) -> str:

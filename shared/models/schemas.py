@@ -1,10 +1,11 @@
-"""JSON schemas for servers that make grammars of them: without what grammars refuse or cannot bear.
+"""Schemas and names of tools that servers accept: for those that make grammars of schemas, without what these refuse.
 
 Whatever is left out is still checked by our own code when the reply comes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,13 @@ _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "m
 _SCHEMAS_BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _VALUES = ("enum", "const", "default", "examples")
 _NOT_BLANK = r"\S"
+_MAX_NAME_CHARS = 64
+_REFUSED_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def accepted_name(name: str) -> str:
+    """A tool's name as a model has written it, in characters that every server accepts in a dialogue."""
+    return _REFUSED_IN_NAMES.sub("_", name[:_MAX_NAME_CHARS]) or "_"
 
 
 def without_patterns(schema: Mapping[str, Any]) -> dict[str, Any]:

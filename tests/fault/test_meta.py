@@ -299,6 +299,38 @@ def test_the_model_that_made_a_wrong_call_reads_what_is_wrong(agency: Agency, is
     assert (row["status"], row["arguments"]) == ("pending", right)
 
 
+@pytest.mark.parametrize("namespace", ["functions", "default_api", "tools", "multi_tool_use"])
+def test_a_call_behind_a_namespace_is_one_of_its_tool(agency: Agency, namespace: str) -> None:
+    """Of a meta tool, of a domain's tool, and within executeTools: with the same consent, and once each."""
+    (agency.stack.folder / "leads").touch()
+    two = {"tools": [{"name": f"{namespace}.get_spend"}, {"name": f"{namespace}.drop_lead", "args": {"text": "Bob"}}]}
+    agency.models.rounds["responder"] = [
+        [
+            (f"{namespace}.getAvailableDomains", "{}"),
+            (f"{namespace}.pause_campaign", '{"text": "Spring"}'),
+            (f"{namespace}.executeTools", json.dumps(two)),
+        ]
+    ]
+    agency.open("meta_tools", [], toolset=["adverts", "clients"])
+    run_id = agency.ask("How are we?", domains=["adverts"])
+    agency.answer(run_id)
+    made = agency.stack.rows("select tool from tool_executions where run_id = %s", run_id)
+    assert [one["tool"] for one in made] == ["get_spend"]
+    waiting = agency.stack.rows("select tool_name from chat_pending_actions where run_id = %s", run_id)
+    assert [one["tool_name"] for one in waiting] == ["pause_campaign"], "the other's domain is closed to the run"
+    codes = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
+    assert codes.pop(f"{namespace}.drop_lead") == "unknown_tool"
+    assert codes == {
+        "getAvailableDomains": None,
+        "executeTools": None,
+        "get_spend": None,
+        "pause_campaign": "approval_required",
+    }
+    said = [one for one in agency.models.said_to("responder") if one.get("tools")][-1]["messages"][-4]
+    names = [one["function"]["name"] for one in said["tool_calls"]]
+    assert names == [f"{namespace}_{one}" for one in ("getAvailableDomains", "pause_campaign", "executeTools")]
+
+
 def test_calls_by_their_own_names_count_against_the_limit(agency: Agency) -> None:
     agency.models.rounds["responder"] = [[("write_line", json.dumps({"text": str(number)})) for number in range(4)]]
     agency.open("meta_tools", [], toolset=["box"], limits={"calls": 2})

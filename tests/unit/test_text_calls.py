@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maas.agents.written_calls import ask_with_tools
+from maas.tools.calls import own_name
 from shared.models import Message, Reply, Request, ToolCall, ToolSpec
 from shared.models.calls import StreamListener
 from shared.models.text_calls import MAX_HELD_CHARS, HeldListener, may_become_call, read_text_calls
@@ -180,6 +181,26 @@ async def test_otherwise_it_is_asked_once_more(text: str, is_known: bool, choice
     assert speaking.requests[1].messages[1].text == text
     stubborn, recorder = await ask(Speaking(text, text), is_known=is_known, request=request)
     assert (stubborn.text, stubborn.calls, recorder) == ("", (), "")
+
+
+@pytest.mark.parametrize("namespace", ["functions", "default_api", "tools", "multi_tool_use.parallel"])
+async def test_a_tool_is_called_behind_the_namespace_that_models_write(namespace: str) -> None:
+    speaking = Speaking(CALL.replace('"weather"', f'"{namespace}.weather"'))
+    reply, _ = await ask(speaking, is_known=True)
+    assert ([call.name for call in reply.calls], reply.text, len(speaking.requests)) == (["weather"], "", 1)
+
+
+@pytest.mark.parametrize("name", ["functions.tempest", "functions.", "other.weather", "weather.functions"])
+async def test_no_other_name_stands_for_a_tool(name: str) -> None:
+    speaking = Speaking(CALL.replace('"weather"', f'"{name}"'), "It is sunny.")
+    reply, _ = await ask(speaking, is_known=True)
+    assert (reply.calls, reply.text) == ((), "It is sunny.")
+
+
+def test_the_name_of_a_tool_with_a_namespace_is_its_own() -> None:
+    assert own_name("functions.weather", {"functions.weather", "weather"}) == "functions.weather"
+    assert own_name("functions.weather", {"weather"}) == "weather"
+    assert own_name("functions.weather", ()) == "functions.weather"
 
 
 async def test_a_quoted_document_calls_nothing() -> None:

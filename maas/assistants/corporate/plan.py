@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from maas.tools.arguments import WrongArguments, read_arguments
+from maas.tools.calls import own_name
 from maas.tools.tool import Tool, Toolset
 from shared.errors import problems_of
 from shared.json import is_too_deep, json_object, json_parts
@@ -109,7 +110,7 @@ def read_plan(text: str, tools: Toolset, *, is_task: bool = False) -> tuple[Plan
 
 def _read_step(number: int, stated: StatedStep, tools: Toolset, is_task: bool) -> PlanStep:
     name = (stated.tool or "").strip()
-    tool = None if name.lower() in _NO_TOOL else tools.get(name)
+    tool = None if name.lower() in _NO_TOOL else tools.get(own_name(name, tools.names()))
     if tool is None and name.lower() not in _NO_TOOL:
         known = shorten(", ".join(one.name for one in tools), _MAX_NAMED_TOOLS_CHARS)
         raise BadPlan(f"step {number}: there is no tool {shorten(name, 64)!r}; there are: {known or 'none'}")
