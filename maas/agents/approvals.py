@@ -153,7 +153,7 @@ async def _execute(
     context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
     via = deps.settings.assistants.tools_via
     executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, via)
-    await calls.announce(call)
+    await calls.announce(call, tool)
     (result,) = await executor.run([call])
     return result.body
 
@@ -253,5 +253,7 @@ def outcome_sentence(outcome: ActionOutcome, language: Spoken) -> str:
 
 def readable_reason(body: Mapping[str, Any], language: Spoken) -> str:
     """Why a call gave nothing, in a language that the user reads; what a server says in another is for developers."""
-    reason = str(body.get("say") or body.get("message", ""))
-    return reason if language == "en" or is_russian(reason) else ""
+    said, message = str(body.get("say", "")), str(body.get("message", ""))
+    if language == "en":
+        return message if is_russian(said) else said or message
+    return next((one for one in (said, message) if is_russian(one)), "")

@@ -149,7 +149,7 @@ class _DomainCalls:
 
     async def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         for call in calls:
-            await self._context.calls.announce(call)
+            await self._context.calls.announce(call, self._context.tools.get(call.name))
         results = await self._executor.run(calls)
         await add_messages(self._context.run, results)
         self._answers.is_waiting |= any(result.code == "approval_required" for result in results)

@@ -25,6 +25,7 @@ from maas.tools.concurrency import run_concurrently
 from maas.tools.openers import OpenedDomain
 from maas.tools.rows import LeftOut, fit_rows
 from maas.tools.tool import Tool, Toolset, tool
+from maas.tools.wording import Phrase, Wording
 from shared import tokens
 from shared.db import CONNECTION_LOST
 from shared.models import ToolCall
@@ -45,6 +46,9 @@ _ENTITY_BYTES = 3000  # of the ids of what the results speak of
 _ANSWER_BYTES = 300  # of all answers beside those of the domains
 log = structlog.get_logger()
 
+_LIST_DOMAINS = Wording(Phrase("Look what can be asked for", "Посмотреть, о чём можно спросить"))
+_LIST_TOOLS = Wording(Phrase("Look what can be done there", "Посмотреть, что там можно сделать"))
+_CALL = Wording(Phrase("Work on the request", "Выполнить запрос"))
 Execute = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
 Respond = Callable[[str, str, Sequence[ToolResult]], Awaitable[str | None]]
 OpenDomain = Callable[[str], Awaitable[OpenedDomain]]
@@ -110,22 +114,22 @@ def meta_tools(
     catalogue = _Catalogue({domain.name: domain for domain in domains}, tools, open_domain, room)
     router = _CallRouter([domain.name for domain in domains if domain.is_open], tools, execute, respond, room)
 
-    @tool(domain=META, effect="read")
+    @tool(domain=META, effect="read", wording=_LIST_DOMAINS)
     async def getAvailableDomains() -> Any:
         """List the domains of tools."""
         return await catalogue.domains()
 
-    @tool(domain=META, effect="read")
+    @tool(domain=META, effect="read", wording=_LIST_TOOLS)
     async def getDomainTools(opened: DomainRequest) -> Any:
         """List a domain's tools with their parameters."""
         return await catalogue.tools(opened.domain)
 
-    @tool(domain=META, effect="read")
+    @tool(domain=META, effect="read", wording=_CALL)
     async def executeTools(calls: CallsRequest) -> Any:
         """Call tools of any domains, all that you need at once."""
         return await router.route(calls)
 
-    @tool(domain=META, effect="read")
+    @tool(domain=META, effect="read", wording=_CALL)
     async def executeTool(call: SingleCallRequest) -> Any:
         """Deprecated: use executeTools."""
         log.warning("deprecated_tool_called", tool="executeTool", use="executeTools")

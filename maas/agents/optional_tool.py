@@ -11,13 +11,21 @@ from maas.agents.optional_slots import TOOL
 from maas.agents.slots import SlotSession
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Phrase, Wording
 
 
 class Choice(BaseModel):
     decision: Literal["ask", "skip_one", "skip_all"]
 
 
-@tool(domain="slots", effect="read", name=TOOL)
+@tool(
+    domain="slots",
+    effect="read",
+    name=TOOL,
+    wording=Wording(
+        Phrase("Keep what you want with the optional questions", "Записать, задавать ли дополнительные вопросы")
+    ),
+)
 async def _optional_questions(choice: Choice, context: ToolContext) -> Any:
     """Keep what the user wants with the optional questions.
 

@@ -55,7 +55,7 @@ async def execute_own_call(
         tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, via, nested=calls
     )
     call = ToolCall(CALL_ID, wanted["tool"], json.dumps(wanted["arguments"], ensure_ascii=False))
-    await calls.announce(call)
+    await calls.announce(call, tools.get(call.name))
     (result,) = await executor.run([call])
     if result.code == "approval_required":
         result = replace(result, body={**result.body, "shown": await _shown(run, deps, definition)})

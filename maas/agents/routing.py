@@ -23,6 +23,7 @@ from maas.tools.calls import ToolFailure
 from maas.tools.concurrency import run_concurrently
 from maas.tools.executor import Executor
 from maas.tools.tool import Tool, Toolset, tool
+from maas.tools.wording import Phrase, Wording
 from shared.json import json_object
 from shared.models import Message, ModelError, Reply, Request, ToolCall
 from shared.text import is_blank
@@ -182,7 +183,15 @@ class _Transfer:
             return "handed over"
 
         transfer.__doc__ = f"Hand the dialogue over to {agent.name}: {agent.about}"
-        return replace(tool(domain="handoff", effect="read", name=transfer_name(agent.name))(transfer), is_meta=True)
+        return replace(
+            tool(
+                domain="handoff",
+                effect="read",
+                name=transfer_name(agent.name),
+                wording=Wording(Phrase("Pass the dialogue on", "Передать разговор другому помощнику")),
+            )(transfer),
+            is_meta=True,
+        )
 
 
 async def answer_by_handoff(context: AnswerContext) -> Reply:
@@ -226,7 +235,7 @@ async def _holder_after(context: AnswerContext, active: Agent, step: SlotStep | 
     if active.successor is None or step is None or not (step.is_completed and step.session.is_confirmed):
         return active.name
     call = ToolCall("successor", transfer_name(active.successor), "{}")
-    await context.calls.announce(call)
+    await context.calls.announce(call, executor.tools.get(call.name))
     await executor.run([call])
     return active.successor
 

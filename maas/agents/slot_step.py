@@ -177,7 +177,7 @@ class SlotStep:
         order = {one.name: index for index, one in enumerate(self.tools)}
         calls_in_order = sorted(calls, key=lambda call: order.get(call.name, len(order)))
         for call in calls_in_order:
-            await self.calls.announce(call)
+            await self.calls.announce(call, executor.tools.get(call.name))
         return await executor.run(calls_in_order)
 
     async def complete(self, model: ResponderModel | None = None) -> ToolResult | None:

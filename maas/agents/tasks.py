@@ -201,7 +201,7 @@ class TaskWork:
         executor = Executor(
             self.tools, permissions, context, ledger.count, self.calls.record, ledger, self.domains, via
         )
-        await self.calls.announce(call)
+        await self.calls.announce(call, tool)
         (result,) = await executor.run([call])
         body = {name: value for name, value in result.untimed().items() if name != "_meta"}
         return body | left_out_meta(result.body["_meta"].get("left_out", {})), _status_of(result)

@@ -34,7 +34,7 @@ NO_WORDS = {
     "ru": "Я выполнил запрос, но не могу описать результат словами. Спросите меня о нём ещё раз.",
     "en": "I have worked on your request but found no words for the result. Please ask me about it again.",
 }
-Announce = Callable[[ToolCall], Awaitable[None]]
+Announce = Callable[[ToolCall, Tool | None], Awaitable[None]]
 log = structlog.get_logger()
 
 
@@ -135,7 +135,7 @@ async def run_tool_loop(
             await say_preamble(reply, number)
         executed = model.executed(reply.calls, offered)
         for call in executed:
-            await announce(call)
+            await announce(call, making.tools.get(call.name))
         results = await making.run(executed)
         await add_messages(model.run, results, reply)
         results = [replace(result, call=call) for result, call in zip(results, reply.calls, strict=True)]

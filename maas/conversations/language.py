@@ -13,6 +13,7 @@ Language = Literal["auto", "ru", "en"]
 Spoken = Literal["ru", "en"]
 ENOUGH_WORDS = 3  # Latin words that make a message English; fewer may be a name in a Russian dialogue
 _CYRILLIC = re.compile("[А-Яа-яЁё]")
+_LATIN = re.compile("[A-Za-z]")
 _SIGNS = ".,;:!?…()[]\"'«»“”-"
 MAX_READ_CHARS = 2000
 
@@ -41,6 +42,12 @@ async def dialogue_language(db: Database, run_id: UUID, language: Language, text
 def is_russian(text: str) -> bool:
     """Whether a text has a Cyrillic letter."""
     return _CYRILLIC.search(text) is not None
+
+
+def language_of(text: str) -> Spoken:
+    """The language of most letters of a text, which may name things in the other."""
+    cyrillic = len(_CYRILLIC.findall(text))
+    return "ru" if cyrillic > len(_LATIN.findall(text)) else "en"
 
 
 def _spoken(text: str, least: int) -> Spoken | None:

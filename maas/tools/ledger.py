@@ -161,10 +161,12 @@ class CallLog:
         self._calls += 1
         return self._calls
 
-    async def announce(self, call: ToolCall) -> None:
-        """Emit `tool_start` before the call is made."""
+    async def announce(self, call: ToolCall, tool: Tool | None) -> None:
+        """Emit `tool_start` before the call is made, with the title of its tool in both languages if it has one."""
         self._number(call)
-        await self._events.emit(EventType.TOOL_START, {"call_id": call.id, "tool": call.name})
+        title = tool.wording.title if tool is not None else None
+        titled = {"title": title.to_json()} if title is not None else {}
+        await self._events.emit(EventType.TOOL_START, {"call_id": call.id, "tool": call.name, **titled})
 
     async def keep(self, results: Sequence[ToolResult]) -> None:
         """Have the results of calls that a tool made written to the messages of the conversation."""

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from maas.tools.calls import ToolResult
-from maas.tools.tool import Toolset
+from maas.tools.tool import Tool, Toolset
 from shared.models import ToolCall
 
 Run = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
@@ -20,7 +20,7 @@ Run = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
 class NestedLog(Protocol):
     """Hears of each call before it is made, and takes up its result for the messages of the conversation."""
 
-    async def announce(self, call: ToolCall) -> None: ...
+    async def announce(self, call: ToolCall, tool: Tool | None) -> None: ...
 
     async def keep(self, results: Sequence[ToolResult]) -> None: ...
 
@@ -45,7 +45,7 @@ class NestedCalls:
         self._calls += 1
         call = ToolCall(f"{self._call_id}-{self._calls}", name, arguments)
         try:
-            await self._log.announce(call)
+            await self._log.announce(call, self.tools.get(name))
             (result,) = await self._run([call])
             await self._log.keep([result])
         except Exception as error:

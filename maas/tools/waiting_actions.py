@@ -17,6 +17,7 @@ from maas.conversations.language import Spoken, dialogue_language
 from maas.engine.events import RunEvents
 from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps
+from maas.tools.labels import LABELS, label_of
 from maas.tools.wording import in_language, value_in_language
 from shared.text import clean, shorten, visible_line
 
@@ -27,36 +28,13 @@ MAX_ARGUMENTS = 30
 MAX_VALUE_CHARS, MAX_NAME_CHARS, MAX_PHRASE_CHARS = 300, 60, 200
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-LABELS: Mapping[str, Mapping[Spoken, str]] = {
-    "to": {"en": "to", "ru": "кому"},
-    "cc": {"en": "copy", "ru": "копия"},
-    "subject": {"en": "subject", "ru": "тема"},
-    "body": {"en": "text", "ru": "текст"},
-    "text": {"en": "text", "ru": "текст"},
-    "recipients": {"en": "recipients", "ru": "получатели"},
-    "send_at": {"en": "time", "ru": "время"},
-    "title": {"en": "title", "ru": "название"},
-    "start": {"en": "start", "ru": "начало"},
-    "end": {"en": "end", "ru": "конец"},
-    "attendees": {"en": "with", "ru": "участники"},
-    "daily_budget": {"en": "daily budget", "ru": "бюджет в день"},
-    "budget": {"en": "budget", "ru": "бюджет"},
-    "campaign_id": {"en": "campaign", "ru": "кампания"},
-    "adset_id": {"en": "ad set", "ru": "группа объявлений"},
-    "direction_id": {"en": "direction", "ru": "направление"},
-    "creative_id": {"en": "creative", "ru": "креатив"},
-    "lead_id": {"en": "lead", "ru": "лид"},
-    "sent": {"en": "sent", "ru": "отправлено"},
-    "created": {"en": "created", "ru": "создано"},
-    "not_sent": {"en": "not sent", "ru": "не отправлено"},
-    "failed": {"en": "failed", "ru": "не удалось"},
-    "target_cpl": {"en": "target cost per lead", "ru": "целевая цена лида"},
-}
 WORDS: Mapping[Spoken, Mapping[str, str]] = {
     "en": {
         "one": "Waits for your decision, nothing is done yet:",
         "several": "{n} actions wait for your decision:",
         "object": "on",
+        "true": "yes",
+        "false": "no",
         "read": "It only reads.",
         "write": "It changes data.",
         "dangerous": "It may be impossible to undo.",
@@ -74,6 +52,8 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
         "one": "Ждёт вашего решения, пока ничего не сделано:",
         "several": "Вашего решения ждут действия ({n}):",
         "object": "с чем",
+        "true": "да",
+        "false": "нет",
         "read": "Только чтение.",
         "write": "Изменит данные.",
         "dangerous": "Отменить потом может не получиться.",
@@ -142,9 +122,9 @@ def describe_call(row: Call, language: Spoken) -> list[str]:
     return [title_of(row, language), *_lines(row, language)]
 
 
-def cut_values(arguments: Mapping[str, Any]) -> list[str]:
+def cut_values(arguments: Mapping[str, Any], language: Spoken) -> list[str]:
     """The values of a call, as words, that `describe_call` shortens or leaves out, whole."""
-    values = [_plain(value) for _, value in _in_items(arguments) if value not in (None, [])]
+    values = [_plain(value, language) for _, value in _in_items(arguments) if value not in (None, [])]
     return [text for number, text in enumerate(values) if number >= MAX_ARGUMENTS or len(text) > MAX_VALUE_CHARS]
 
 
@@ -173,7 +153,8 @@ def values_in_line(value: Any, language: Spoken, wording: Mapping[str, Any]) -> 
     if wording.get("object") or wording.get("changes"):
         said = {in_language(name, language) for name, _, _ in wording.get("changes") or ()}
         values = {name: one for name, one in values.items() if name in LABELS and LABELS[name][language] not in said}
-    parts = [f"{_label(name, language)} {code(one)}".strip() for name, one in values.items() if one not in _NOTHING]
+    shown = {name: one for name, one in values.items() if one not in _NOTHING}
+    parts = [f"{_label(name, language)} {code(one, language=language)}".strip() for name, one in shown.items()]
     return "; ".join(parts[:MAX_ARGUMENTS])
 
 
@@ -195,13 +176,16 @@ def _facts(wording: Mapping[str, Any], arguments: Any, language: Spoken) -> list
         (in_language(name, language), value_in_language(old, language), value_in_language(new, language))
         for name, old, new in wording.get("changes") or ()
     ]
-    facts += [(name, f"{code('?' if old is None else old)} → {code(new)}") for name, old, new in changes]
+    facts += [
+        (name, f"{code('?' if old is None else old, language=language)} → {code(new, language=language)}")
+        for name, old, new in changes
+    ]
     values = [
         (_label(name, language), value)
         for name, value in _in_items(arguments)
         if value is not None and value != [] and _label(name, language) not in {one for one, _, _ in changes}
     ]
-    facts += [(name, code(value)) for name, value in values[:MAX_ARGUMENTS]]
+    facts += [(name, code(value, language=language)) for name, value in values[:MAX_ARGUMENTS]]
     if len(values) > MAX_ARGUMENTS:
         facts.append(("…", words["more_arguments"].format(n=len(arguments) - MAX_ARGUMENTS)))
     return facts
@@ -217,22 +201,24 @@ def _in_items(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _label(name: str, language: Spoken) -> str:
-    known = LABELS.get(name)
-    return known[language] if known else code(name, MAX_NAME_CHARS) if name else ""
+    return label_of(name, language) or (code(name, MAX_NAME_CHARS) if name else "")
 
 
-def code(value: Any, chars: int = MAX_VALUE_CHARS) -> str:
+def code(value: Any, chars: int = MAX_VALUE_CHARS, language: Spoken = "en") -> str:
     """A value as a code span of one line, which nothing in it can end."""
-    shown = visible_line(shorten(clean(_plain(value)), chars)).replace("`", "ˋ").replace(MARK, "")
+    shown = visible_line(shorten(clean(_plain(value, language)), chars)).replace("`", "ˋ").replace(MARK, "")
     return f"`{shown.strip() or ' '}`"
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, language: Spoken) -> str:
     """A JSON value as words."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_plain(one)}" for name, one in value.items() if one not in (None, [], {}))
+        pairs = ((name, _plain(one, language)) for name, one in value.items() if one not in (None, [], {}))
+        return "; ".join(f"{label_of(str(name), language) or name}: {one}" for name, one in pairs)
     if isinstance(value, list):
-        return ", ".join(map(_plain, value))
+        return ", ".join(_plain(one, language) for one in value)
+    if isinstance(value, bool):
+        return WORDS[language]["true" if value else "false"]
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) else json.dumps(value)

@@ -24,7 +24,7 @@ _ACCOUNT, _CHAT = {"ad_account"}, {"telegram"}
 EXCEPTIONS: dict[str, set[str]] = {
     "maas/tools/consent/__init__.py": {"adset"},
     "maas/tools/consent/tool_words.py": {"ads", "adset", "campaign", "creative"},
-    "maas/tools/waiting_actions.py": {"adset", "campaign", "creative"},
+    "maas/tools/labels.py": {"adset", "campaign", "creative"},
     "maas/http/conversations.py": _CHAT,
     "maas/memory/transfer/export_rows.py": _ACCOUNT | _CHAT,
     "sql/functions/actions.sql": _ACCOUNT,

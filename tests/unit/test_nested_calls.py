@@ -95,7 +95,7 @@ class Bench:
         permissions = Permissions(frozenset(one.name for one in known), mode, limit, nested=nested)
         self.executor = Executor(known, permissions, CONTEXT, self._count, self._record, nested=self)
 
-    async def announce(self, call: ToolCall) -> None:
+    async def announce(self, call: ToolCall, tool: Tool | None) -> None:
         self.announced.append(call.id)
 
     async def keep(self, results: Sequence[ToolResult]) -> None:

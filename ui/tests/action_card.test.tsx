@@ -205,7 +205,7 @@ test("it says in words what will happen, why one is asked, and how much time is 
   action = { ...action, object: "Продажи", changes: [{ name: limit, old: 10, new: 20 }], expires_at: inHalfAnHour() };
   show();
   const card = await screen.findByRole("region", { name: "Отправить письмо?" });
-  expect(card.textContent).toContain("с чемПродажипредел в день10 → 20toann@example.orgcopies1");
+  expect(card.textContent).toContain("с чемПродажипредел в день10 → 20комуann@example.orgcopies1");
   expect(card.textContent).toContain("Вернуть его нельзя");
   expect(card.textContent).toContain("Осталось времени: 30 минут");
 });

@@ -87,7 +87,7 @@ test("text grows, and begins anew with another attempt", () => {
 test("tools, decisions, buttons, images and layers are gathered", () => {
   const run = reduce(
     ["status", { status: "RESPONDING", at: "2026-01-01" }],
-    ["tool_start", { call_id: "a", tool: "search" }],
+    ["tool_start", { call_id: "a", tool: "search", title: { en: "Search", ru: "Искать" } }],
     ["tool_start", { call_id: "b", tool: "send" }],
     ["tool_result", { call_id: "a", found: 1 }],
     ["approval_required", { action_id: "x" }],
@@ -103,8 +103,14 @@ test("tools, decisions, buttons, images and layers are gathered", () => {
     status: "RESPONDING",
     statusAt: "2026-01-01",
     tools: [
-      { id: "a", tool: "search", isRunning: false, result: { call_id: "a", found: 1 } },
-      { id: "b", tool: "send", isRunning: true },
+      {
+        id: "a",
+        tool: "search",
+        title: { en: "Search", ru: "Искать" },
+        isRunning: false,
+        result: { call_id: "a", found: 1 },
+      },
+      { id: "b", tool: "send", title: null, isRunning: true },
     ],
     actionIds: ["x"],
     buttons: [{ id: "confirm", label: "Yes" }],

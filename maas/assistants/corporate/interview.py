@@ -19,6 +19,7 @@ from maas.engine.run import LostRun
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Phrase, Wording
 
 DOMAIN = "onboarding"
 COMPLETION = "completeInitialInterview"
@@ -103,7 +104,14 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         assert row is not None
         return {"interview_passed": row["is_interviewed"], "preferences": row["preferences"]}
 
-    @tool(domain=DOMAIN, effect="write", idempotent=True, name="startInitialInterview", verify=verify_start)
+    @tool(
+        domain=DOMAIN,
+        effect="write",
+        idempotent=True,
+        name="startInitialInterview",
+        verify=verify_start,
+        wording=Wording(Phrase("Begin the interview", "Начать интервью")),
+    )
     async def start_initial_interview(arguments: StartArguments, context: ToolContext) -> Any:
         """Begin the interview, or go on where it was left. The position of the user is kept if the profile has none."""
         check_user(arguments, context)
@@ -114,7 +122,14 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
             raise LostRun
         return {"position": known or None} | session.progress({})
 
-    @tool(domain=DOMAIN, effect="write", idempotent=True, name="conductInitialInterview", verify=verify_answers)
+    @tool(
+        domain=DOMAIN,
+        effect="write",
+        idempotent=True,
+        name="conductInitialInterview",
+        verify=verify_answers,
+        wording=Wording(Phrase("Keep answers of the interview", "Записать ответы на вопросы интервью")),
+    )
     async def conduct_initial_interview(answers: Answers, context: ToolContext) -> Any:
         """Keep what the user has answered, one or several questions at once, also to change an earlier answer.
 
@@ -124,7 +139,14 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         accepted = session.accept(answers.model_dump(exclude_none=True))
         return {"accepted": accepted} | session.progress(accepted)
 
-    @tool(domain=DOMAIN, effect="write", idempotent=True, name=COMPLETION, verify=verify_end)
+    @tool(
+        domain=DOMAIN,
+        effect="write",
+        idempotent=True,
+        name=COMPLETION,
+        verify=verify_end,
+        wording=Wording(Phrase("End the interview", "Завершить интервью")),
+    )
     async def complete_initial_interview(context: ToolContext) -> Any:
         """Keep the answers as the preferences of the user. Code calls it once nothing is left to ask for."""
         session = _session(context)

@@ -31,6 +31,7 @@ from maas.memory.search import search
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.rows import fit_members
 from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Phrase, Wording
 from shared.text import clean, one_line, shorten
 from shared.vendors import VendorError
 
@@ -95,7 +96,13 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
     """Four tools that read; `backends`: who is asked, by default those of the settings."""
     where = backends or make_backends(deps)
 
-    @tool(name="lightrag_query", domain=DOMAIN, effect="read", timeout=QUERY_TIMEOUT_S)
+    @tool(
+        name="lightrag_query",
+        domain=DOMAIN,
+        effect="read",
+        timeout=QUERY_TIMEOUT_S,
+        wording=Wording(Phrase("Search documents, notes and dialogues", "Искать в документах, заметках и переписке")),
+    )
     async def lightrag_query(arguments: KnowledgeArguments, context: ToolContext) -> Any:
         """Search documents, notes and earlier dialogues, with sources. `found` is the number of results.
 
@@ -107,7 +114,13 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
         said = await search_dialogues(deps, context.user_id, arguments.query)
         return _answer(answer, said)
 
-    @tool(name="lightrag_query_data", domain=DOMAIN, effect="read", timeout=QUERY_TIMEOUT_S)
+    @tool(
+        name="lightrag_query_data",
+        domain=DOMAIN,
+        effect="read",
+        timeout=QUERY_TIMEOUT_S,
+        wording=Wording(Phrase("Search for passages of documents", "Искать отрывки документов")),
+    )
     async def lightrag_query_data(arguments: KnowledgeArguments, context: ToolContext) -> Any:
         """Search as lightrag_query, but return the passages, entities and relations themselves, for details."""
         with _failures():
@@ -115,7 +128,12 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
         said = await search_dialogues(deps, context.user_id, arguments.query)
         return _answer(data, said)
 
-    @tool(name="lightrag_track_status", domain=DOMAIN, effect="read")
+    @tool(
+        name="lightrag_track_status",
+        domain=DOMAIN,
+        effect="read",
+        wording=Wording(Phrase("Look how far an upload is", "Посмотреть, прочитаны ли загруженные документы")),
+    )
     async def lightrag_track_status(arguments: TrackArguments, context: ToolContext) -> Any:
         """Show how far the documents of one upload are: pending, processing, processed or failed."""
         with _failures():
@@ -128,7 +146,12 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
         shown, left_out = fit_members(listed, {"documents": MAX_DOCUMENTS_BYTES})
         return ToolAnswer(found | shown, left_out=left_out)
 
-    @tool(name="lightrag_get_pipeline_status", domain=DOMAIN, effect="read")
+    @tool(
+        name="lightrag_get_pipeline_status",
+        domain=DOMAIN,
+        effect="read",
+        wording=Wording(Phrase("Look at the state of the documents", "Посмотреть состояние базы документов")),
+    )
     async def lightrag_get_pipeline_status(context: ToolContext) -> Any:
         """Show whether the knowledge system is busy reading documents, and how many there are."""
         with _failures():

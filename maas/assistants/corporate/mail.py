@@ -17,6 +17,8 @@ SERVER = "calendar"
 TOKEN = "calendar_token"  # the secret of a user: `maas secrets set calendar_token --user U`
 MAIL_TOOLS = ("read_latest_email", "get_calendar_events", "send_email", "create_calendar_event")
 SERVER_NAMES = (SERVER, *MAIL_TOOLS)
+LATEST = Wording(Phrase("Read the latest email", "Прочитать последнее письмо"))
+EVENTS = Wording(Phrase("Look at the calendar", "Посмотреть календарь"))
 SEND = Wording(
     Phrase("Send an email", "Отправить письмо"),
     Phrase(
@@ -48,7 +50,7 @@ def mail_servers(settings: Settings) -> tuple[McpServer, ...]:
             list_headers={} if token is None else {"Authorization": f"Bearer {token.get_secret_value()}"},
             prefix=False,
             effects={latest_email: "read", events: "read", send: "dangerous", create: "dangerous"},
-            wordings={send: SEND, create: CREATE},
+            wordings={latest_email: LATEST, events: EVENTS, send: SEND, create: CREATE},
         ),
     )
 

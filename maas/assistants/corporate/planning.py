@@ -35,6 +35,7 @@ from maas.tools.bounds import MAX_RESULT_TOKENS
 from maas.tools.calls import ToolAnswer, ToolFailure, refused, tag_safe_json
 from maas.tools.shown_results import ShownResults, WholeResult
 from maas.tools.tool import NestedResult, OtherTools, Tool, ToolContext, tool
+from maas.tools.wording import Phrase, Wording
 from shared.errors import MaasError
 from shared.json import json_object
 from shared.models import Message, Reply, Request, ToolCall, ToolSpec
@@ -145,7 +146,13 @@ def task_message(fields: Mapping[str, Any], tools: OtherTools) -> Message:
 def make_planning_tool(deps: Deps) -> Tool:
     model = planner_model(deps.settings)
 
-    @tool(name="delegateToPlanningAgent", domain=DOMAIN, effect="read", timeout=TIMEOUT_S)
+    @tool(
+        name="delegateToPlanningAgent",
+        domain=DOMAIN,
+        effect="read",
+        timeout=TIMEOUT_S,
+        wording=Wording(Phrase("Plan and do several steps", "Составить план и выполнить шаги")),
+    )
     async def delegate(arguments: PlanningArguments, context: ToolContext) -> Any:
         """Have a planner do 2 to 7 dependent steps: conditions, ambiguous parameters, sources to compare, analysis.
 

@@ -14,6 +14,7 @@ from maas.assistants.corporate.mail import find_mail_server, mail_status
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Phrase, Wording
 from maas.user_secrets import UserSecrets
 
 INFO_TOOL, STATUS_TOOL = "getCurrentUserInfo", "checkInterviewStatus"
@@ -49,14 +50,24 @@ def make_user_tools(deps: Deps) -> list[Tool]:
         assert row is not None
         return row
 
-    @tool(domain="employee", effect="read", name=INFO_TOOL)
+    @tool(
+        domain="employee",
+        effect="read",
+        name=INFO_TOOL,
+        wording=Wording(Phrase("Look who you are", "Посмотреть, кто вы")),
+    )
     async def get_current_user_info(context: ToolContext) -> Any:
         """Say who the user is: id, name, position and department, null where unknown."""
         row = await who(context)
         known = {name: row[name] for name in ("name", "position", "department")}
         return {"userId": str(context.user_id)} | known
 
-    @tool(domain="employee", effect="read", name=STATUS_TOOL)
+    @tool(
+        domain="employee",
+        effect="read",
+        name=STATUS_TOOL,
+        wording=Wording(Phrase("Look whether you have been interviewed", "Посмотреть, пройдено ли интервью")),
+    )
     async def check_interview_status(arguments: UserArguments, context: ToolContext) -> Any:
         """Say whether the user has answered the questions of the interview that everybody is asked."""
         check_user(arguments, context)
@@ -64,7 +75,12 @@ def make_user_tools(deps: Deps) -> list[Tool]:
         missing = [] if row["is_interviewed"] else [one for one in REQUIRED if one not in row["preferences"]]
         return {PASSED: row["is_interviewed"], "missing": missing}
 
-    @tool(domain="employee", effect="read", name=WORKING_CONTEXT)
+    @tool(
+        domain="employee",
+        effect="read",
+        name=WORKING_CONTEXT,
+        wording=Wording(Phrase("Look how you want to work", "Посмотреть, как вам удобно работать")),
+    )
     async def get_working_context(context: ToolContext) -> Any:
         """Say how the user wants to work, and whether mail and calendar are connected, as it is now."""
         row = await who(context)

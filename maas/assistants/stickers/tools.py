@@ -15,6 +15,7 @@ from maas.conversations.attachments import find_generated, read_content, store_g
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import MAX_TIMEOUT_S, ToolContext, Toolset, tool
+from maas.tools.wording import Phrase, Wording
 from shared.errors import MaasError
 from shared.models import Image, ModelError
 
@@ -48,7 +49,13 @@ async def verify_photo_request(_: Any, context: ToolContext, data: Any) -> Any:
     return {"state": data["state"], "has_photo": _session(context).photo.id is not None}
 
 
-@tool(domain=DOMAIN, effect="write", idempotent=True, verify=verify_params)
+@tool(
+    domain=DOMAIN,
+    effect="write",
+    idempotent=True,
+    verify=verify_params,
+    wording=Wording(Phrase("Keep your wishes for the sticker", "Записать пожелания к стикеру")),
+)
 async def update_sticker_params(params: StickerParams, context: ToolContext) -> Any:
     """Keep what the user said about style, emotion or pose of the sticker; one or several at once.
 
@@ -59,7 +66,13 @@ async def update_sticker_params(params: StickerParams, context: ToolContext) -> 
     return {"accepted": accepted} | session.progress(accepted)
 
 
-@tool(domain=DOMAIN, effect="write", idempotent=True, verify=verify_photo_request)
+@tool(
+    domain=DOMAIN,
+    effect="write",
+    idempotent=True,
+    verify=verify_photo_request,
+    wording=Wording(Phrase("Ask for a photo", "Попросить фото")),
+)
 async def request_photo() -> Any:
     """Ask the user's program for a photo of who the sticker shall show. Call it while there is none."""
     return {"state": WAIT_PHOTO}
@@ -76,7 +89,15 @@ def make_tools(deps: Deps) -> Toolset:
 
     timeout_s = min(timeout + STORING_S, MAX_TIMEOUT_S)
 
-    @tool(domain=DOMAIN, effect="write", idempotent=True, timeout=timeout_s, verify=verify_picture, event="sticker")
+    @tool(
+        domain=DOMAIN,
+        effect="write",
+        idempotent=True,
+        timeout=timeout_s,
+        verify=verify_picture,
+        event="sticker",
+        wording=Wording(Phrase("Make the sticker", "Сделать стикер")),
+    )
     async def confirm_and_generate(context: ToolContext) -> Any:
         """Make the sticker. Call it only when the user has confirmed style, emotion and pose in their own words."""
         session = _session(context)

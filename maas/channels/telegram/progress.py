@@ -9,6 +9,7 @@ from typing import Any
 from maas.channels.telegram.client import MAX_CALLBACK_BYTES, Keyboard
 from maas.channels.telegram.phrases import Language, say
 from maas.runs.event_stream import Event
+from maas.tools.wording import in_language
 from shared.text import visible_line
 
 
@@ -24,7 +25,7 @@ class Progress:
         self._language = language
         self._text = ""
         self._attempt: str | None = None
-        self._tools: dict[str, int] = {}  # calls in progress
+        self._tools: dict[tuple[str, str], str] = {}  # calls in progress, by id and name
         self._step = ""  # of a task
         self._buttons: list[dict[str, str]] = []
         self._wants_photo = False
@@ -33,7 +34,7 @@ class Progress:
     @property
     def markdown(self) -> str:
         """What is shown now: the text, then the tools at work or, at the end, notes."""
-        at_work = [self._step, *(f"⚙️ {name} …" for name, count in self._tools.items() if count)]
+        at_work = [self._step, *(f"⚙️ {title} …" for title in dict.fromkeys(self._tools.values()))]
         lines = self._notes if self.is_over else [line for line in at_work if line]
         return "\n\n".join(part for part in (self._text, "\n".join(lines)) if part)
 
@@ -50,8 +51,7 @@ class Progress:
             case "text":
                 self._add(str(data["attempt"]), data["delta"])
             case "tool_start" | "tool_result":
-                name = visible_line(data["tool"])
-                self._tools[name] = max(0, self._tools.get(name, 0) + (1 if event.type == "tool_start" else -1))
+                self._take_call(event.type, data)
             case "progress":
                 self._step = f"⏳ {data['ended']}/{data['total']} {visible_line(data['title'])}"
             case "approval_required":
@@ -72,6 +72,13 @@ class Progress:
             case _:
                 return
         self.changed.set()
+
+    def _take_call(self, event_type: str, data: dict[str, Any]) -> None:
+        call = (data["call_id"], data["tool"])
+        if event_type == "tool_start":
+            self._tools[call] = visible_line(in_language(data.get("title"), self._language) or data["tool"])
+        else:
+            self._tools.pop(call, None)
 
     def _add(self, attempt: str, delta: str) -> None:
         if attempt != self._attempt:

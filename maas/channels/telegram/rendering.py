@@ -47,7 +47,7 @@ def describe_action(language: Language, action: Call, outcome: str | None = None
     heading = say(language, "approval") if outcome is None else outcome
     shown, *more = render("\n".join([f"**{heading}**", "", *describe_call(action, language)]))
     text = f"{shown.text}\n\n"
-    values = ["…"] if more else cut_values(action["arguments"])
+    values = ["…"] if more else cut_values(action["arguments"], language)
     room = MAX_TEXT_UNITS - utf16_length(text)
     whole = clean("\n\n".join(values))
     if utf16_length(whole) > room:

@@ -12,6 +12,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas import queries
 from maas.conversations.actions import ActionStatus, read_action
+from maas.conversations.language import language_of
 from maas.http.ag_ui.events import AgentEvents
 from maas.http.ag_ui.resume import Rejected, Reviewed, Shown, decide
 from maas.http.ag_ui.schemas import AgentInput, AgentMessage
@@ -130,10 +131,12 @@ async def stream_events(
     try:
         answer = None if last is None else await read_answer(state.db, last)
         waiting = await _waiting(state, events)
+        proposed_in = waiting[0]["run_id"] if waiting else None
+        said = answer if answer or proposed_in is None else await read_answer(state.db, proposed_in)
     except (MaasError, *CONNECTION_LOST):
         yield events.fail(BUSY.format(last), None)
         return
-    yield events.finish(answer, waiting)
+    yield events.finish(answer, waiting, language_of(said.answer or "") if said else "en")
 
 
 async def _waiting(state: AppState, events: AgentEvents) -> list[queries.ActionRow]:

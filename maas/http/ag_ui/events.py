@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from maas import queries
+from maas.conversations.language import Spoken
 from maas.engine.events import EventType
 from maas.engine.states import Status
 from maas.http.ag_ui.resume import CallNames, Rejected, Reviewed, Shown
@@ -86,8 +87,8 @@ class AgentEvents:
             self._calls_of[str(decided.action_id)] = call
         return ""
 
-    def finish(self, answer: RunAnswer | None, actions: Sequence[queries.ActionRow]) -> str:
-        """Return the end of the run; with `actions` that wait it is an interrupt."""
+    def finish(self, answer: RunAnswer | None, actions: Sequence[queries.ActionRow], spoken: Spoken) -> str:
+        """Return the end of the run; with `actions` that wait it is an interrupt, in the language of the dialogue."""
         events = []
         result: dict[str, Any] = {}
         outcome: dict[str, Any] = {"type": "success"}
@@ -107,7 +108,7 @@ class AgentEvents:
             if answer.limited == "stopped":
                 outcome = {"type": "cancelled"}
         if actions:
-            outcome = {"type": "interrupt", "interrupts": [self._interrupt(one) for one in actions]}
+            outcome = {"type": "interrupt", "interrupts": [self._interrupt(one, spoken) for one in actions]}
         return "".join((*events, _line("RUN_FINISHED", **self._ids, outcome=outcome, result=result)))
 
     def fail(self, message: str, code: str | None) -> str:
@@ -120,7 +121,7 @@ class AgentEvents:
             end.append(_line("RUN_ERROR", message=text, **({} if code is None else {"code": code})))
         return "".join(end)
 
-    def _interrupt(self, action: queries.ActionRow) -> dict[str, Any]:
+    def _interrupt(self, action: queries.ActionRow, spoken: Spoken) -> dict[str, Any]:
         """The interrupt that an action is; its answer is a `Verdict`."""
         wording: dict[str, Any] = action["wording"]
         described = {name: wording[name] for name in ("title", "reason", "object", "changes") if wording.get(name)}
@@ -130,7 +131,7 @@ class AgentEvents:
         return {
             "id": str(action["id"]),
             "reason": "tool_call",
-            "message": _message(action["tool"], wording),
+            "message": _message(action["tool"], wording, spoken),
             **({} if call is None else {"toolCallId": call}),
             "responseSchema": {"type": "object", "properties": properties, "required": ["approved"]},
             "expiresAt": action["expires_at"].isoformat(),
@@ -221,10 +222,10 @@ class AgentEvents:
         yield from self._leave_step()
 
 
-def _message(tool: str, wording: dict[str, Any]) -> str:
+def _message(tool: str, wording: dict[str, Any], spoken: Spoken) -> str:
     """What a person decides on, in a line."""
     parts = [wording.get(name) for name in ("title", "reason")]
-    texts = [part.get("en") if isinstance(part, dict) else part for part in parts]
+    texts = [part.get(spoken) if isinstance(part, dict) else part for part in parts]
     return ": ".join(filter(None, texts)) or tool
 
 

@@ -125,10 +125,12 @@ def test_an_edit_in_ag_ui_is_shown_before_it_is_approved(business: Marketer) -> 
     business.models.rounds["responder"] = [[execute(("updateBudget", {"adset_id": "111", "daily_budget": 70}))]]
     asked = run(1, messages=[{"id": "m1", "role": "user", "content": "Алматы до 70"}])
     (interrupt,) = asked[-1]["outcome"]["interrupts"]
+    assert interrupt["message"].startswith("Изменить дневной бюджет группы объявлений: С этого момента")
     edited = {"adset_id": "112", "daily_budget": 80}
     outcome = answer(2, interrupt, editedArgs=edited)
     assert outcome["type"] == "interrupt" and business.writes() == []
     (again,) = outcome["interrupts"]
+    assert again["message"] == interrupt["message"]
     assert (again["id"], again["toolCallId"]) == (interrupt["id"], interrupt["toolCallId"])
     assert (again["metadata"]["object"], again["metadata"]["arguments"]) == ("Астана", edited)
     assert again["metadata"]["changes"][0][1:] == ["90 USD", "80 USD"]

@@ -6,11 +6,12 @@ import { useEffect, useReducer } from "react";
 import { ApiError } from "./error";
 import { follow, type ServerEvent } from "./event_stream";
 import { keys } from "./keys";
-import type { Button, Status } from "./types";
+import type { Button, Phrase, Status } from "./types";
 
 export interface ToolCall {
   id: string;
   tool: string;
+  title: Phrase | null;
   isRunning: boolean;
   result?: unknown;
 }
@@ -63,7 +64,7 @@ export const NEW_RUN: LiveRun = {
 type RunEvent =
   | { type: "status"; data: { status: Status; at: string } }
   | { type: "text"; data: { delta: string; attempt: string } }
-  | { type: "tool_start"; data: { call_id: string; tool: string } }
+  | { type: "tool_start"; data: { call_id: string; tool: string; title?: Phrase } }
   | { type: "tool_result"; data: { call_id: string } }
   | { type: "approval_required"; data: { action_id: string } }
   | { type: "buttons"; data: { buttons: Button[] } }
@@ -85,7 +86,10 @@ export function takeEvent(run: LiveRun, event: ServerEvent): LiveRun {
       return { ...run, text, attempt: data.attempt };
     }
     case "tool_start":
-      return { ...run, tools: [...run.tools, { id: data.call_id, tool: data.tool, isRunning: true }] };
+      return {
+        ...run,
+        tools: [...run.tools, { id: data.call_id, tool: data.tool, title: data.title ?? null, isRunning: true }],
+      };
     case "tool_result":
       return {
         ...run,

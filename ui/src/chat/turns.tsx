@@ -20,6 +20,7 @@ import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { say, sayOr } from "../texts";
 import { ActionCard } from "./action_card";
+import { titleOf } from "./action_words";
 import { DecideAll } from "./decide_all";
 import { CitedWords } from "./evidence";
 import { Notes } from "./notes";
@@ -260,11 +261,11 @@ function Tools({ tools }: { tools: ToolCall[] }) {
         <li key={call.id}>
           {call.isRunning ? (
             <span className="text-quiet" role="status">
-              {say("tool.running", { tool: visible(call.tool) })}…
+              {say("tool.running", { tool: titleOf(call) })}…
             </span>
           ) : (
             <details>
-              <summary>{say("tool.done", { tool: visible(call.tool) })}</summary>
+              <summary>{say("tool.done", { tool: titleOf(call) })}</summary>
               <pre className="scrolls max-h-48 whitespace-pre-wrap rounded bg-raised p-2">
                 {visible(JSON.stringify(call.result, null, 2))}
               </pre>

@@ -37,6 +37,7 @@ from maas.assistants.ads.tools.arguments import (
 )
 from maas.assistants.ads.tools.campaign_changes import make_campaign_changes
 from maas.assistants.ads.tools.roi import make_roi_tools
+from maas.assistants.ads.tools.wordings import LIST_ADSETS, LIST_CAMPAIGNS, REPORT_SPEND, SHOW_CAMPAIGN
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer
@@ -70,7 +71,9 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     """Ten tools: campaigns and ad sets, spend and return, and the changes to them."""
     db = deps.db
 
-    @tool(name="getCampaigns", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    @tool(
+        name="getCampaigns", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S, wording=LIST_CAMPAIGNS
+    )
     async def get_campaigns(arguments: CampaignsArguments, context: ToolContext) -> Any:
         """List campaigns with status, budget and metrics of a period (default last_7d), the most expensive first."""
         tree = tree_of(db, vendors, context)
@@ -87,7 +90,14 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         in_total = [pair for one in chosen for pair in of_goals[one.fb_id]]
         return ToolAnswer(data | {"total": total.shown() | results_by_goal(in_total)}, entities(items))
 
-    @tool(name="getCampaignDetails", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    @tool(
+        name="getCampaignDetails",
+        domain=DOMAIN,
+        effect="read",
+        needs="connected",
+        timeout=TIMEOUT_S,
+        wording=SHOW_CAMPAIGN,
+    )
     async def get_campaign_details(arguments: CampaignDetailsArguments, context: ToolContext) -> Any:
         """Show one campaign with its ad sets and its ads, and the metrics of each in a period (default last_7d)."""
         tree = tree_of(db, vendors, context)
@@ -125,7 +135,7 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         }
         return ToolAnswer(data, entities([*campaign, *sets, *shown_ads]))
 
-    @tool(name="getAdSets", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    @tool(name="getAdSets", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S, wording=LIST_ADSETS)
     async def get_ad_sets(arguments: AdSetsArguments, context: ToolContext) -> Any:
         """List the ad sets of a campaign with status, budget and metrics of a period (default last_7d)."""
         tree = tree_of(db, vendors, context)
@@ -142,7 +152,9 @@ def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         items = [_adset(one, of, done.get(one.fb_id, {}), tree, targets) for one, of in shown]
         return ToolAnswer(_head(period, tree) | {"count": len(adsets), "adsets": items}, entities(items))
 
-    @tool(name="getSpendReport", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    @tool(
+        name="getSpendReport", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S, wording=REPORT_SPEND
+    )
     async def get_spend_report(arguments: SpendArguments, context: ToolContext) -> Any:
         """Report what was spent in a period (default last_7d), by day or by campaign, with leads, CPL, CPM and CTR.
 

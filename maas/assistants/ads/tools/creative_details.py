@@ -24,6 +24,14 @@ from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import DaysArguments, Reference, entities, money, stored_period_of
+from maas.assistants.ads.tools.wordings import (
+    LIST_TESTS,
+    SHOW_ANALYSIS,
+    SHOW_CREATIVE,
+    SHOW_CREATIVE_DAYS,
+    SHOW_RISKS,
+    SHOW_TRANSCRIPT,
+)
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer
 from maas.tools.tool import Tool, ToolContext, tool
@@ -63,7 +71,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
     """Three tools: one creative in full, its days, its transcript."""
     db = deps.db
 
-    @tool(name="getCreativeDetails", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreativeDetails", domain=DOMAIN, effect="read", needs="data", wording=SHOW_CREATIVE)
     async def get_creative_details(arguments: CreativePeriodArguments, context: ToolContext) -> Any:
         """Show one creative: figures, and the ads and directions that use it. Default period: all."""
         row = await find_creative(db, context, arguments.creative_id)
@@ -86,7 +94,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         }
         return ToolAnswer(data, entities={one.title: str(one.id)}, recommendations=recommend([one]))
 
-    @tool(name="getCreativeMetrics", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreativeMetrics", domain=DOMAIN, effect="read", needs="data", wording=SHOW_CREATIVE_DAYS)
     async def get_creative_metrics(arguments: CreativeDaysArguments, context: ToolContext) -> Any:
         """Show a creative's figures by day, with the retention of a video at 25, 50, 75, 95 %. Default: last_30d."""
         row = await find_creative(db, context, arguments.creative_id)
@@ -106,7 +114,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         }
         return ToolAnswer(data, entities={one.title: str(one.id)}, recommendations=recommend([one]))
 
-    @tool(name="getCreativeTranscript", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreativeTranscript", domain=DOMAIN, effect="read", needs="data", wording=SHOW_TRANSCRIPT)
     async def get_creative_transcript(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Show what is said in a video."""
         row = await find_creative(db, context, arguments.creative_id)
@@ -125,7 +133,7 @@ def make_creative_records(deps: Deps) -> list[Tool]:
     """Three tools: what analyses, a scoring agent and tests have said of creatives."""
     db = deps.db
 
-    @tool(name="getCreativeAnalysis", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreativeAnalysis", domain=DOMAIN, effect="read", needs="data", wording=SHOW_ANALYSIS)
     async def get_creative_analysis(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Show what the last analysis said of a creative: score of 0 to 100, verdict, recommendations."""
         row = await find_creative(db, context, arguments.creative_id)
@@ -146,7 +154,7 @@ def make_creative_records(deps: Deps) -> list[Tool]:
         data = {"creative": name_of(row), "analysis": analysis, "analyses_count": newest["total"]}
         return ToolAnswer(data, entities=entity, recommendations=advice)
 
-    @tool(name="getCreativeScores", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreativeScores", domain=DOMAIN, effect="read", needs="data", wording=SHOW_RISKS)
     async def get_creative_scores(arguments: ScoresArguments, context: ToolContext) -> Any:
         """List, by creative, the risk from 0 to 100 that its cost per lead grows, as a scoring agent sees it."""
         creative_id = await _id_of(db, arguments.creative_id, context)
@@ -163,7 +171,7 @@ def make_creative_records(deps: Deps) -> list[Tool]:
         ]
         return ToolAnswer({"scores": scores}, entities=entities(scores, "title"))
 
-    @tool(name="getCreativeTests", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreativeTests", domain=DOMAIN, effect="read", needs="data", wording=LIST_TESTS)
     async def get_creative_tests(arguments: CreativeTestsArguments, context: ToolContext) -> Any:
         """List tests of creatives with their budgets and results."""
         creative_id, account = await _id_of(db, arguments.creative_id, context), ad_account_of(context)

@@ -18,6 +18,7 @@ from maas.assistants.ads.metrics import DEFINITIONS, ctr
 from maas.assistants.ads.period import Period, PeriodArguments
 from maas.assistants.ads.references import Refusal, the_one
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, stored_period_of
+from maas.assistants.ads.tools.wordings import BEST_CREATIVES, COMPARE_CREATIVES, LIST_CREATIVES, WORST_CREATIVES
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
@@ -84,7 +85,7 @@ def make_creative_tools(deps: Deps) -> list[Tool]:
     """Four tools: all creatives, the best, the worst, and some beside each other."""
     db = deps.db
 
-    @tool(name="getCreatives", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getCreatives", domain=DOMAIN, effect="read", needs="data", wording=LIST_CREATIVES)
     async def get_creatives(arguments: CreativesArguments, context: ToolContext) -> Any:
         """List creatives with spend, leads, cost per lead, tier, score and risk. Default period: last_30d."""
         period = await stored_period_of(db, arguments, context, "last_30d")
@@ -92,17 +93,17 @@ def make_creative_tools(deps: Deps) -> list[Tool]:
         found = await read_creatives(db, context, period, status=arguments.status, direction_id=direction_id)
         return _list(period, found[: arguments.limit], context, len(found))
 
-    @tool(name="getTopCreatives", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getTopCreatives", domain=DOMAIN, effect="read", needs="data", wording=BEST_CREATIVES)
     async def get_top_creatives(arguments: RankedArguments, context: ToolContext) -> Any:
         """List the best creatives by a metric. Default: by quality, over all time."""
         return await _rank(db, arguments, context, is_best=True)
 
-    @tool(name="getWorstCreatives", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getWorstCreatives", domain=DOMAIN, effect="read", needs="data", wording=WORST_CREATIVES)
     async def get_worst_creatives(arguments: RankedArguments, context: ToolContext) -> Any:
         """List the worst creatives by a metric, such as those with a high cpl. Default: by quality, over all time."""
         return await _rank(db, arguments, context, is_best=False)
 
-    @tool(name="compareCreatives", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="compareCreatives", domain=DOMAIN, effect="read", needs="data", wording=COMPARE_CREATIVES)
     async def compare_creatives(arguments: ComparedArguments, context: ToolContext) -> Any:
         """Compare two to five creatives, the best first. Default period: all."""
         ids = {row["id"] for row in await find_creatives(db, context, arguments.creative_ids)}

@@ -18,6 +18,7 @@ from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.revenue import UNREAD
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uuid, entities, period_of
 from maas.assistants.ads.tools.lead_stage import NO_LEAD, LeadArguments, make_stage_tools
+from maas.assistants.ads.tools.wordings import LIST_LEADS, SHOW_FUNNEL, SHOW_LEAD, SHOW_QUALITY
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
@@ -65,7 +66,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     """Five tools: leads, one lead, the funnel, the quality of sales, and the move of a lead to another stage."""
     db = deps.db
 
-    @tool(name="getLeads", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getLeads", domain=DOMAIN, effect="read", needs="data", wording=LIST_LEADS)
     async def get_leads(arguments: LeadsArguments, context: ToolContext) -> Any:
         """List leads, the newest first, with stage, temperature and source (default: of all time)."""
         account = account_of(context)
@@ -91,7 +92,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         }
         return ToolAnswer(data, entities(items))
 
-    @tool(name="getLeadDetails", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getLeadDetails", domain=DOMAIN, effect="read", needs="data", wording=SHOW_LEAD)
     async def get_lead_details(arguments: LeadArguments, context: ToolContext) -> Any:
         """Show one lead: stage, temperature, messages, revenue, and which creative and direction brought it."""
         account = account_of(context)
@@ -118,7 +119,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         }
         return ToolAnswer(data, entities([lead]) | {str(lead[one]): entity_id for one, entity_id in named.items()})
 
-    @tool(name="getFunnelStats", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getFunnelStats", domain=DOMAIN, effect="read", needs="data", wording=SHOW_FUNNEL)
     async def get_funnel_stats(arguments: PeriodArguments, context: ToolContext) -> Any:
         """Show the sales funnel of the leads that came in a period (default: all time), by step and by stage."""
         account = account_of(context)
@@ -154,7 +155,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         }
         return ToolAnswer(data)
 
-    @tool(name="getSalesQuality", domain=DOMAIN, effect="read")
+    @tool(name="getSalesQuality", domain=DOMAIN, effect="read", wording=SHOW_QUALITY)
     async def get_sales_quality(arguments: PeriodArguments, context: ToolContext) -> Any:
         """Count qualified leads and their share among the leads that came in a period (default: all time).
 

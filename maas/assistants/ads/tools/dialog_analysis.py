@@ -17,6 +17,7 @@ from maas.assistants.ads.tools.dialogs import (
     find_dialog,
     read_messages,
 )
+from maas.assistants.ads.tools.wordings import ANALYZE_DIALOG
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
 from maas.tools.calls import ToolAnswer, ToolFailure, tag_safe_json
@@ -57,7 +58,7 @@ def make_dialog_analysis(deps: Deps) -> list[Tool]:
     """One tool. It changes nothing but the summary that searchDialogSummaries finds."""
     db = deps.db
 
-    @tool(name="analyzeDialog", domain=DOMAIN, effect="read", needs="data", timeout=60.0)
+    @tool(name="analyzeDialog", domain=DOMAIN, effect="read", needs="data", timeout=60.0, wording=ANALYZE_DIALOG)
     async def analyze_dialog(arguments: DialogArguments, context: ToolContext) -> Any:
         """Have a model read a dialogue: summary, temperature, objections, advice. The summary can be searched later."""
         account = account_of(context)

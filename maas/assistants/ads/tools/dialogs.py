@@ -15,6 +15,7 @@ from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uuid, entities, period_of
 from maas.assistants.ads.tools.crm import TEMPERATURES
+from maas.assistants.ads.tools.wordings import LIST_DIALOGS, SEARCH_DIALOGS, SHOW_DIALOG
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
@@ -54,7 +55,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
     """Three tools: dialogues, the messages of one, and a search in summaries."""
     db = deps.db
 
-    @tool(name="getDialogs", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getDialogs", domain=DOMAIN, effect="read", needs="data", wording=LIST_DIALOGS)
     async def get_dialogs(arguments: DialogsArguments, context: ToolContext) -> Any:
         """List dialogues with clients by their last message in a period (default: all time), the newest first."""
         account = account_of(context)
@@ -75,7 +76,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         }
         return ToolAnswer(data, entities(items))
 
-    @tool(name="getDialogMessages", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="getDialogMessages", domain=DOMAIN, effect="read", needs="data", wording=SHOW_DIALOG)
     async def get_dialog_messages(arguments: MessagesArguments, context: ToolContext) -> Any:
         """Show messages of one dialogue in the order in which they were sent; by default the newest 30."""
         account = account_of(context)
@@ -90,7 +91,7 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         }
         return ToolAnswer(data, entities([dialog]))
 
-    @tool(name="searchDialogSummaries", domain=DOMAIN, effect="read", needs="data")
+    @tool(name="searchDialogSummaries", domain=DOMAIN, effect="read", needs="data", wording=SEARCH_DIALOGS)
     async def search_dialog_summaries(arguments: SearchArguments, context: ToolContext) -> Any:
         """Find dialogues by words of their summaries, which analyzeDialog writes; of all time."""
         account = account_of(context)

@@ -23,6 +23,7 @@ from maas.assistants.ads.tools.arguments import (
     period_of,
 )
 from maas.assistants.ads.tools.direction_changes import make_direction_changes
+from maas.assistants.ads.tools.wordings import LIST_DIRECTIONS, SHOW_DIRECTION, SHOW_DIRECTION_DAYS
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer
@@ -47,7 +48,7 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     """Six tools: directions, one in full, one by day, and the changes to them."""
     db = deps.db
 
-    @tool(name="getDirections", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
+    @tool(name="getDirections", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S, wording=LIST_DIRECTIONS)
     async def get_directions(arguments: ListArguments, context: ToolContext) -> Any:
         """List the directions with budget, target CPL and the metrics of a period (default last_7d), the best first."""
         directions = directions_of(db, vendors, context)
@@ -65,7 +66,14 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         data = _head(directions, period, *_LEADS) | revenue.shown() | {"count": len(rows), "directions": items}
         return ToolAnswer(data, entities(items), advice)
 
-    @tool(name="getDirectionDetails", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
+    @tool(
+        name="getDirectionDetails",
+        domain=DOMAIN,
+        effect="read",
+        needs="data",
+        timeout=TIMEOUT_S,
+        wording=SHOW_DIRECTION,
+    )
     async def get_direction_details(arguments: DirectionDetailsArguments, context: ToolContext) -> Any:
         """Show one direction: its ad set at Facebook, its creatives, and the metrics of a period (default last_7d)."""
         directions = directions_of(db, vendors, context)
@@ -90,7 +98,14 @@ def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         )
         return ToolAnswer(data, entities([item, *shown]))
 
-    @tool(name="getDirectionMetrics", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
+    @tool(
+        name="getDirectionMetrics",
+        domain=DOMAIN,
+        effect="read",
+        needs="data",
+        timeout=TIMEOUT_S,
+        wording=SHOW_DIRECTION_DAYS,
+    )
     async def get_direction_metrics(arguments: DirectionDaysArguments, context: ToolContext) -> Any:
         """Show the metrics of one direction by day (default last_7d), each day's CPL against the target."""
         directions = directions_of(db, vendors, context)

@@ -17,6 +17,7 @@ from maas.assistants.ads.period import Period
 from maas.assistants.ads.revenue import Revenue, read_revenue
 from maas.assistants.ads.targets import judge, versus_targets
 from maas.assistants.ads.tools.arguments import ListArguments, entities, period_of
+from maas.assistants.ads.tools.wordings import REPORT_ROI
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer
@@ -139,7 +140,7 @@ class Return:
 def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     db = deps.db
 
-    @tool(name="getROIReport", domain="ads", effect="read", timeout=TIMEOUT_S)
+    @tool(name="getROIReport", domain="ads", effect="read", timeout=TIMEOUT_S, wording=REPORT_ROI)
     async def get_roi_report(arguments: ListArguments, context: ToolContext) -> Any:
         """Report ROI, cost per qualified lead and tier of each creative, the best first (default: all time).
 

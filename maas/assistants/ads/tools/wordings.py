@@ -1,4 +1,4 @@
-"""How changes to advertising are described to people before they decide on them."""
+"""What the tools of advertising do, in words for people: those who decide on a call, or see it at work."""
 
 from __future__ import annotations
 
@@ -119,3 +119,33 @@ SEND_BULK = Wording(
         "Каждый из этих людей сразу получит текст в WhatsApp; отозвать его нельзя",
     ),
 )
+LIST_CAMPAIGNS = Wording(Phrase("List campaigns with their figures", "Показать кампании с показателями"))
+SHOW_CAMPAIGN = Wording(Phrase("Show one campaign in detail", "Показать подробности одной кампании"))
+LIST_ADSETS = Wording(Phrase("List the ad sets of a campaign", "Показать группы объявлений кампании"))
+REPORT_SPEND = Wording(Phrase("Report what was spent", "Показать расходы"))
+REPORT_ROI = Wording(
+    Phrase("Report the return on advertising by creative", "Показать окупаемость рекламы по креативам")
+)
+LIST_DIRECTIONS = Wording(Phrase("List the directions with their figures", "Показать направления с показателями"))
+SHOW_DIRECTION = Wording(Phrase("Show one direction in detail", "Показать подробности одного направления"))
+SHOW_DIRECTION_DAYS = Wording(
+    Phrase("Show the figures of a direction by day", "Показать показатели направления по дням")
+)
+LIST_CREATIVES = Wording(Phrase("List creatives with their figures", "Показать креативы с показателями"))
+BEST_CREATIVES = Wording(Phrase("Show the best creatives", "Показать лучшие креативы"))
+WORST_CREATIVES = Wording(Phrase("Show the worst creatives", "Показать худшие креативы"))
+COMPARE_CREATIVES = Wording(Phrase("Compare creatives", "Сравнить креативы"))
+SHOW_CREATIVE = Wording(Phrase("Show one creative in detail", "Показать подробности одного креатива"))
+SHOW_CREATIVE_DAYS = Wording(Phrase("Show the figures of a creative by day", "Показать показатели креатива по дням"))
+SHOW_TRANSCRIPT = Wording(Phrase("Show what is said in a video", "Показать, что говорят в видео"))
+SHOW_ANALYSIS = Wording(Phrase("Show the last analysis of a creative", "Показать последний анализ креатива"))
+SHOW_RISKS = Wording(Phrase("Show the risks of creatives", "Показать риски креативов"))
+LIST_TESTS = Wording(Phrase("List the tests of creatives", "Показать тесты креативов"))
+LIST_LEADS = Wording(Phrase("List leads", "Показать лиды"))
+SHOW_LEAD = Wording(Phrase("Show one lead in detail", "Показать подробности одного лида"))
+SHOW_FUNNEL = Wording(Phrase("Show the sales funnel", "Показать воронку продаж"))
+SHOW_QUALITY = Wording(Phrase("Count the qualified leads", "Посчитать квалифицированные лиды"))
+LIST_DIALOGS = Wording(Phrase("List dialogues with clients", "Показать переписки с клиентами"))
+SHOW_DIALOG = Wording(Phrase("Show the messages of a dialogue", "Показать сообщения переписки"))
+SEARCH_DIALOGS = Wording(Phrase("Search dialogues by their summaries", "Найти переписки по их итогам"))
+ANALYZE_DIALOG = Wording(Phrase("Have a model analyse a dialogue", "Проанализировать переписку моделью"))
