@@ -1,20 +1,25 @@
-"""The call that a question needs, chosen by a model within a JSON schema: for models that call no tool by themselves.
+"""The call that a message needs, chosen by a model within a JSON schema: for models that call no tool by themselves.
 
-First the tool, out of those that only read, then its arguments: short replies that a server can hold to a schema, where
-a free call of a small model is often none. What the question itself names of the arguments is read by code.
+First the tool, out of those that only read, or of those whose act is ordered and waits for consent; then its arguments:
+short replies that a server can hold to a schema, where a free call of a small model is often none. What the message
+itself names of the arguments, such as a period or an object in quotes, is read by code.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from maas.agents.answer_context import AnswerContext
 from maas.agents.meta_tools import execute_call
 from maas.conversations.language import Spoken
 from maas.prompting.now import today_of
+from maas.tools.consent.orders import objects_ordered
 from maas.tools.tool import Tool
+from maas.tools.wording import in_language, spoken_words
 from shared.json import json_object
 from shared.models import Message, ToolCall
 from shared.text import clean
@@ -34,17 +39,18 @@ FIRST: dict[Spoken, str] = {
     "en": "Begin with the parameter that fits here.",
 }
 
+MAX_MESSAGE_CHARS = 2_000
+_OF_OBJECTS = ("_id", "_ids")
+_QUOTED = re.compile(r"«([^«»]{1,200})»|“([^“”]{1,200})”|\"([^\"]{1,200})\"")
+
 
 async def choose_call(context: AnswerContext, language: Spoken) -> ToolCall | None:
-    """Return the call that a model chooses for the question of this run; None if there is none to choose.
+    """Return the call that a model chooses for the message of this run; None if there is none to choose.
 
     Under `meta_tools` it is a call of executeTools. Raises MaasError, LostRun.
     """
-    tools = {one.name: one for one in context.tools if one.effect == "read" and not one.is_meta}
-    listed = "\n".join(f"{one.name}: {_first_sentence(one.description)}" for one in tools.values())
-    names = {"type": "string", "enum": list(tools)}
-    named = await _ask(context, WHICH[language].format(tools=listed), _object({"tool": names})) if tools else {}
-    chosen = tools.get(str(named.get("tool")))
+    tools = ordered_tools(context) or [one for one in context.tools if one.effect == "read" and not one.is_meta]
+    chosen = tools[0] if len(tools) == 1 else await _choose_tool(context, tools, language)
     if chosen is None:
         return None
     arguments = await _arguments(context, chosen, language)
@@ -53,15 +59,33 @@ async def choose_call(context: AnswerContext, language: Spoken) -> ToolCall | No
     return execute_call("chosen-1", {chosen.name: arguments}, context.run.user_query)
 
 
+def ordered_tools(context: AnswerContext) -> list[Tool]:
+    """The tools whose act the message of this run orders, as far as its words tell; each waits for consent."""
+    message = context.run.user_query
+    dangerous = [one for one in context.tools if one.effect == "dangerous" and not one.is_meta]
+    named = {one.name: objects_ordered(message, *spoken_words(one.name, one.wording)) for one in dangerous}
+    most = max(named.values(), default=0)
+    return [one for one in dangerous if 0 < most == named[one.name]]
+
+
+async def _choose_tool(context: AnswerContext, tools: Sequence[Tool], language: Spoken) -> Tool | None:
+    listed = "\n".join(f"{one.name}: {_in_words(one, language)}" for one in tools)
+    names = {"type": "string", "enum": [one.name for one in tools]}
+    named = await _ask(context, WHICH[language].format(tools=listed), _object({"tool": names})) if tools else {}
+    return next((one for one in tools if one.name == named.get("tool")), None)
+
+
 async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> dict[str, object]:
     """The required ones, and those of one of the tool's choices: a model that may fill others in makes them up.
 
-    None is asked for that the question names.
+    None is asked for that the message names.
     """
     properties = tool.parameters.get("properties", {})
-    named = await _named_in_question(context, tool)
-    names = [name for name in tool.parameters.get("required", ()) if name not in named]
-    choices: Sequence[Sequence[str]] = () if named else getattr(tool.arguments, "choices", ())
+    required = list(tool.parameters.get("required", ()))
+    period = await _named_by_tool(context, tool)
+    choices: Sequence[Sequence[str]] = () if period else getattr(tool.arguments, "choices", ())
+    named = period | _quoted_object(context.run.user_query, properties, required)
+    names = [name for name in required if name not in named]
     lines = [f"{name}: {one['description']}" for name, one in properties.items() if one.get("description")]
     system = HOW[language].format(name=tool.name, about="\n".join((tool.description, *lines)))
     if choices:
@@ -72,11 +96,25 @@ async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> di
     return asked | named
 
 
-async def _named_in_question(context: AnswerContext, tool: Tool) -> dict[str, object]:
+async def _named_by_tool(context: AnswerContext, tool: Tool) -> dict[str, object]:
     read = getattr(tool.arguments, "read_question", None)
     if read is None:
         return {}
     return dict(read(context.run.user_query, await today_of(context.run, context.model.deps)))
+
+
+def _quoted_object(
+    message: str, properties: Mapping[str, Mapping[str, Any]], required: Sequence[str]
+) -> dict[str, object]:
+    """The objects that a message quotes, for the only parameter that takes their ids or names."""
+    quoted = list(dict.fromkeys(next(filter(None, one)) for one in _QUOTED.findall(message[:MAX_MESSAGE_CHARS])))
+    ids = [name for name in properties if name.endswith(_OF_OBJECTS)]
+    wanted = [name for name in ids if name in required] or ids
+    if not quoted or len(wanted) != 1:
+        return {}
+    if properties[wanted[0]].get("type") == "array":
+        return {wanted[0]: quoted}
+    return {wanted[0]: quoted[0]} if len(quoted) == 1 else {}
 
 
 async def _ask(context: AnswerContext, system: str, schema: dict[str, object]) -> dict[str, object]:
@@ -103,5 +141,7 @@ def _object(properties: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _first_sentence(description: str) -> str:
-    return description.partition(". ")[0].partition("\n")[0]
+def _in_words(tool: Tool, language: Spoken) -> str:
+    """What a tool does, as people read it where it says so, and the first sentence of its description."""
+    first = tool.description.partition(". ")[0].partition("\n")[0]
+    return first if tool.wording.title is None else f"{in_language(tool.wording.title.to_json(), language)}. {first}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from maas.agents.answer_context import CONTEXT_TAG, AnswerContext
-from maas.agents.chosen_call import choose_call
+from maas.agents.chosen_call import choose_call, ordered_tools
 from maas.agents.figures import GivenFigures
 from maas.agents.meta_tools import META_TOOLS
 from maas.agents.slot_loop import CheckedReply
@@ -35,6 +35,10 @@ NOT_SAID: dict[Spoken, str] = {
     "en": "I was given no data for an answer and will not make figures up. Ask again and name the period and the "
     "object.",
 }
+NOT_DONE: dict[Spoken, str] = {
+    "ru": "Я ничего не изменил: не понял, что именно сделать. Назовите объект и новое значение.",
+    "en": "I have changed nothing: I did not understand what to do. Name the object and the new value.",
+}
 _ASKS_FOR_DATA = re.compile(
     r"\b(?:сколько|почём|почем|как(?:ой|ая|ое|ие|ую|их|ого|ов|ова|ово|овы)|покажи|сравни|топ|"
     r"how (?:many|much)|which|what (?:is|are|was|were)|show|compare|top)\b",
@@ -46,14 +50,18 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Flaws:
-    """Why an answer is not sent: figures from nowhere, a call written as text, a question of data without a look."""
+    """Why an answer is not sent: figures from nowhere, a call written as text, a question of data without a look.
 
-    figures: tuple[str, ...]
-    is_call: bool
-    is_unseen: bool
+    `is_undone`: an act was ordered and no tool was called, whatever the answer says.
+    """
+
+    figures: tuple[str, ...] = ()
+    is_call: bool = False
+    is_unseen: bool = False
+    is_undone: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.figures) or self.is_call or self.is_unseen
+        return bool(self.figures) or self.is_call or self.is_unseen or self.is_undone
 
 
 async def with_sources(context: AnswerContext, reply: Reply, route: Route) -> Reply:
@@ -69,6 +77,8 @@ async def with_sources(context: AnswerContext, reply: Reply, route: Route) -> Re
         await context.model.pin()
         reply = await _answer_again(context, reply, flaws, language, route)
         flaws = _flaws(context, reply)
+    if flaws.is_undone:
+        return tell(context.model, reply, NOT_DONE[language])
     if flaws.is_call or (flaws.figures and not context.figures.has_data):
         return tell(context.model, reply, NOT_SAID[language])
     if flaws.figures:
@@ -89,7 +99,7 @@ async def _answer_again(context: AnswerContext, reply: Reply, flaws: Flaws, lang
 
 def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
     if isinstance(reply, ToolReply | CheckedReply):
-        return Flaws((), is_call=False, is_unseen=False)
+        return Flaws()
     names = (*META_TOOLS, *(one.name for one in context.tools))
     is_blind = not context.figures.has_called
     is_asked = _ASKS_FOR_DATA.search(context.run.user_query) is not None
@@ -97,6 +107,7 @@ def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
         figures=tuple(context.figures.invented(reply.text, _given(context))),
         is_call=is_blind and any(name in reply.text for name in names),
         is_unseen=is_blind and is_asked and not _rests_on_context(context, reply.text),
+        is_undone=is_blind and "?" not in reply.text and bool(ordered_tools(context)),
     )
 
 

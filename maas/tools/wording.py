@@ -60,16 +60,22 @@ class Preview:
     verbs: tuple[str, ...] = ()
 
 
+def spoken_words(name: str, wording: Wording) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The verbs and the objects of a tool, keys of the tables of tool_words: those that it names, or its name tells."""
+    verbs, objects = subject_words(name)
+    return wording.verbs or verbs, wording.objects or objects
+
+
 def stored_wording(
     name: str, wording: Wording, description: str, reason: str, preview: Preview | None
 ) -> dict[str, Any]:
     """The wording of a call as JSON, for the row of the action that waits."""
-    verbs, objects = subject_words(name)
+    verbs, objects = spoken_words(name, wording)
     stored: dict[str, Any] = {
         "title": wording.title.to_json() if wording.title else _first_line(description),
         "reason": wording.reason.to_json() if wording.reason else reason,
-        "verbs": [*(wording.verbs or verbs), *(preview.verbs if preview else ())],
-        "objects": list(wording.objects or objects),
+        "verbs": [*verbs, *(preview.verbs if preview else ())],
+        "objects": list(objects),
     }
     if preview is not None:
         stored["object"] = preview.object

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from maas.agents.sourced_answer import NOT_SAID
+from maas.agents.sourced_answer import NOT_DONE, NOT_SAID
 from tests.assistants.ads.marketer import SPEAKERS, Marketer, marketer
 
 QUESTION = "Сколько потратили за последние 7 дней?"
 WITHOUT_PERIOD = "Сколько потратили на рекламу?"
+ORDER = "Подними бюджет группы «Алматы» до 60 долларов"
+CLAIMED = "Ваша группа «Алматы» имеет бюджет 60 долларов."  # and no call
 INVENTED = "За последние 7 дней потратили 1500 рублей."
 REPLIES = (
     "В памяти этого нет.",
@@ -57,3 +59,37 @@ def test_the_words_of_results_know_no_rules_of_memory(small: Marketer) -> None:
 def test_what_it_makes_up_is_not_said(small: Marketer) -> None:
     small.models.scripts["responder"] = lambda messages: (INVENTED, [])
     assert small.ask(QUESTION)["final_answer"] == NOT_SAID["ru"]
+
+
+def test_what_it_says_to_have_done_waits_for_consent(small: Marketer) -> None:
+    """The words name the act and quote the object; the amount is the model's, and a person sees it before it holds."""
+    replies = iter((CLAIMED, '{"daily_budget": 60}', "Нужно ваше согласие."))
+    small.models.scripts["responder"] = lambda messages: (next(replies), [])
+    run = small.ask(ORDER)
+    (waiting,) = small.pending()
+    assert (waiting["tool"], small.writes()) == ("updateBudget", [])
+    assert (waiting["arguments"]["daily_budget"], waiting["arguments"]["adset_id"]) == (60, "111")
+    assert CLAIMED not in run["final_answer"]
+
+
+def test_what_it_has_not_done_is_not_said(small: Marketer) -> None:
+    small.models.scripts["responder"] = lambda messages: (CLAIMED, [])
+    assert small.ask("Подними бюджет до 60 долларов")["final_answer"] == NOT_DONE["ru"]
+    assert small.pending() == small.writes() == []
+
+
+def test_a_question_back_is_an_answer_to_an_order(small: Marketer) -> None:
+    small.models.scripts["responder"] = lambda messages: ("До какой суммы?", [])
+    assert small.ask("Подними бюджет группы «Алматы»")["final_answer"] == "До какой суммы?"
+
+
+def test_the_name_in_quotes_is_the_object(small: Marketer) -> None:
+    """Translated by the model, it was none of the account's."""
+    replies = iter(("В памяти этого нет.", '{"tool": "getCampaignDetails"}'))
+    small.models.scripts["responder"] = lambda messages: (next(replies), [])
+    small.models.replies[SPEAKERS["ads"]] = "По кампании «Заявки» данных за вчера нет."
+    run = small.ask("Какой расход у кампании «Заявки» вчера?")
+    calls = small.stack.rows("select tool, arguments, status from tool_executions where run_id = %s", run["id"])
+    (made,) = [one for one in calls if one["tool"] == "getCampaignDetails"]
+    assert (made["arguments"]["campaign_id"], made["arguments"]["period"]) == ("Заявки", "yesterday")
+    assert next(replies, None) is None
