@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from maas.agents.answer_context import AnswerContext
@@ -82,9 +83,9 @@ async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> di
     """
     properties = tool.parameters.get("properties", {})
     required = list(tool.parameters.get("required", ()))
-    period = await _named_by_tool(context, tool)
-    choices: Sequence[Sequence[str]] = () if period else getattr(tool.arguments, "choices", ())
-    named = period | _quoted_object(context.run.user_query, properties, required)
+    read = _read_by(tool, context.run.user_query, await today_of(context.run, context.model.deps))
+    choices: Sequence[Sequence[str]] = () if read else getattr(tool.arguments, "choices", ())
+    named = read | _quoted_object(context.run.user_query, properties, required)
     names = [name for name in required if name not in named]
     lines = [f"{name}: {one['description']}" for name, one in properties.items() if one.get("description")]
     system = HOW[language].format(name=tool.name, about="\n".join((tool.description, *lines)))
@@ -96,11 +97,16 @@ async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> di
     return asked | named
 
 
-async def _named_by_tool(context: AnswerContext, tool: Tool) -> dict[str, object]:
+def names_arguments(context: AnswerContext) -> bool:
+    """Whether the message of this run names arguments of a tool that reads, such as the period of a report."""
+    asked, day = context.run.user_query, context.run.created_at.date()
+    return any(_read_by(one, asked, day) for one in context.tools if one.effect == "read")
+
+
+def _read_by(tool: Tool, message: str, today: date) -> dict[str, object]:
+    """What the tool reads of its arguments out of a message."""
     read = getattr(tool.arguments, "read_question", None)
-    if read is None:
-        return {}
-    return dict(read(context.run.user_query, await today_of(context.run, context.model.deps)))
+    return {} if read is None else dict(read(message, today))
 
 
 def _quoted_object(

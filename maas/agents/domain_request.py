@@ -59,14 +59,15 @@ def domain_request(
     ]
     data, found = [], []
     for result, body in zip(results, bodies, strict=True):
-        data.append({"tool": result.call.name, "result": {k: v for k, v in body.items() if k != RECOMMENDATIONS}})
+        shown = _summary_first({key: value for key, value in body.items() if key != RECOMMENDATIONS})
+        data.append({"tool": result.call.name, "result": shown})
         found += _texts(body.get(RECOMMENDATIONS))
     recommendations = _fenced(RECOMMENDATIONS, found) if found else words["none"]
     return "\n\n".join(
         (
             f"{words['question']}\n{question}",
             f"{words['requests']}\n{_fenced('requests', requests)}",
-            f"{words['results']}\n{_fenced('results', data)}",
+            f"{words['results']}\n{_fenced('results', data, is_sorted=False)}",
             f"{words['recommendations']}\n{recommendations}",
             words["demand"],
         )
@@ -77,5 +78,15 @@ def _texts(value: Any) -> list[Any]:
     return list(dict.fromkeys(map(str, value))) if isinstance(value, list) else [] if value is None else [str(value)]
 
 
-def _fenced(tag: str, value: Any) -> str:
-    return f"<{tag}>\n{tag_safe_json(value, is_sorted=True)}\n</{tag}>"
+def _summary_first(value: Any) -> Any:
+    """The same value with its keys in order and lists last: a small model takes the first figure for the total."""
+    if isinstance(value, list):
+        return [_summary_first(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    keys = sorted(value, key=lambda key: (isinstance(value[key], list), key))
+    return {key: _summary_first(value[key]) for key in keys}
+
+
+def _fenced(tag: str, value: Any, *, is_sorted: bool = True) -> str:
+    return f"<{tag}>\n{tag_safe_json(value, is_sorted=is_sorted)}\n</{tag}>"

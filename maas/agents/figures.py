@@ -49,12 +49,15 @@ class GivenFigures:
     _texts: list[str] = field(default_factory=list)
 
     def note(self, result: ToolResult) -> None:
-        """Take note of a call, and of the figures in its arguments; not of one of a tool that passes calls on."""
-        if result.tool is not None and result.tool.is_meta:
+        """Take note of a call, and of the figures in its arguments.
+
+        Not of one that passes calls on, or of what is no call of a tool: an unknown name, arguments that none takes.
+        """
+        if result.tool is None or result.tool.is_meta or result.code == "validation_error":
             return
         self.has_called = True
         self.has_data |= result.is_success
-        self.has_acted |= result.tool is not None and result.tool.effect != "read"
+        self.has_acted |= result.tool.effect != "read"
         if result.arguments:
             self._texts.append(json.dumps(result.arguments.values, ensure_ascii=False, default=str))
 

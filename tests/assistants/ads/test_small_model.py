@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,24 @@ def test_its_question_is_looked_up(small: Marketer, question: str, asked: int) -
     )
     (given,) = [one["arguments"] for one in calls if one["tool"] == "getSpendReport"]
     assert (given["period"], given["date_from"], given["group_by"]) == ("last_7d", None, "day")
+
+
+def test_a_call_of_nothing_is_no_look(small: Marketer) -> None:
+    """A tool that is not there, and an answer without a figure to a question that only its period tells."""
+    unknown = json.dumps({"name": "executeTools", "arguments": {"tools": [{"name": "getReport", "args": {}}]}})
+    replies = iter((unknown, "В памяти этого нет.", '{"tool": "getSpendReport"}'))
+    small.models.scripts["responder"] = lambda messages: (next(replies), [])
+    small.models.replies[SPEAKERS["ads"]] = "За 30 дней реклама обошлась в 20 USD."
+    assert small.ask("Во что обошлась реклама за 30 дней?")["final_answer"] == "За 30 дней реклама обошлась в 20 USD."
+
+
+def test_sums_stand_before_what_they_are_of(small: Marketer) -> None:
+    """The model took the first figure that it read, that of a day, for the whole."""
+    replies = iter(REPLIES)
+    small.models.scripts["responder"] = lambda messages: (next(replies), [])
+    small.ask(QUESTION)
+    (asked,) = small.models.said_to(SPEAKERS["ads"])
+    assert 0 < asked["messages"][-1]["content"].index('"total"') < asked["messages"][-1]["content"].index('"items"')
 
 
 def test_the_words_of_results_know_no_rules_of_memory(small: Marketer) -> None:
