@@ -11,7 +11,7 @@ from typing import Any
 
 from maas.agents.answer_context import AnswerContext
 from maas.agents.definition import Agent
-from maas.agents.domain_request import domain_request
+from maas.agents.domain_request import domain_request, is_domain_request
 from maas.agents.meta_tools import Domain, execute_call, meta_tools
 from maas.agents.tool_loop import final_text, tell
 from maas.conversations.language import dialogue_language
@@ -187,7 +187,7 @@ class _DomainCalls:
             reply = await model.without_listener().ask(request)
         await model.pin()
         text = clean(reply.text).strip()
-        return None if is_blank(text) else text
+        return None if is_blank(text) or is_domain_request(text) else text
 
 
 def _domains(context: AnswerContext) -> list[Domain]:

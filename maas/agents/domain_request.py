@@ -74,6 +74,11 @@ def domain_request(
     )
 
 
+def is_domain_request(text: str) -> bool:
+    """Whether a text is such a message, or holds it, as the reply of a small model that repeats what it was asked."""
+    return "<requests>" in text or "<results>" in text
+
+
 def _texts(value: Any) -> list[Any]:
     return list(dict.fromkeys(map(str, value))) if isinstance(value, list) else [] if value is None else [str(value)]
 

@@ -65,6 +65,13 @@ def test_sums_stand_before_what_they_are_of(small: Marketer) -> None:
     assert 0 < asked["messages"][-1]["content"].index('"total"') < asked["messages"][-1]["content"].index('"items"')
 
 
+def test_what_it_was_asked_is_no_answer(small: Marketer) -> None:
+    replies = iter((*REPLIES[:2], "За 7 дней потратили 20 USD."))
+    small.models.scripts["responder"] = lambda messages: (next(replies), [])
+    small.models.scripts[SPEAKERS["ads"]] = lambda messages: (messages[-1]["content"], [])
+    assert small.ask(QUESTION)["final_answer"] == "За 7 дней потратили 20 USD."
+
+
 def test_the_words_of_results_know_no_rules_of_memory(small: Marketer) -> None:
     """With "say that it is not in memory" before it, the model said so of figures that stood in its message."""
     replies = iter(REPLIES)
