@@ -8,13 +8,13 @@ itself names of the arguments, such as a period or an object in quotes, is read 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from maas.agents.answer_context import AnswerContext
+from maas.agents.message_objects import is_of_its_kind, named_objects, quoted_object
 from maas.agents.meta_tools import execute_call
 from maas.conversations.language import Spoken
 from maas.prompting.now import today_of
@@ -40,17 +40,13 @@ FIRST: dict[Spoken, str] = {
     "en": "Begin with the parameter that fits here.",
 }
 
-MAX_MESSAGE_CHARS = 2_000
-_OF_OBJECTS = ("_id", "_ids")
-_QUOTED = re.compile(r"«([^«»]{1,200})»|“([^“”]{1,200})”|\"([^\"]{1,200})\"")
-
 
 async def choose_call(context: AnswerContext, language: Spoken) -> ToolCall | None:
     """Return the call that a model chooses for the message of this run; None if there is none to choose.
 
     Under `meta_tools` it is a call of executeTools. Raises MaasError, LostRun.
     """
-    tools = ordered_tools(context) or [one for one in context.tools if one.effect == "read" and not one.is_meta]
+    tools = ordered_tools(context) or _readers(context)
     chosen = tools[0] if len(tools) == 1 else await _choose_tool(context, tools, language)
     if chosen is None:
         return None
@@ -69,6 +65,31 @@ def ordered_tools(context: AnswerContext) -> list[Tool]:
     return [one for one in dangerous if 0 < most == named[one.name]]
 
 
+def _readers(context: AnswerContext) -> list[Tool]:
+    """The tools that read, without those that want another object than the one that the message quotes."""
+    message = context.run.user_query
+    return [
+        one
+        for one in context.tools
+        if one.effect == "read" and not one.is_meta
+        if is_of_its_kind(message, one.parameters.get("required", ()))
+    ]
+
+
+def is_elsewhere(context: AnswerContext) -> bool:
+    """Whether calls gave data, and none of it is of the period or of an object that the message of this run names."""
+    message, day, calls = context.run.user_query, context.run.created_at.date(), context.figures.reads
+    if not calls:
+        return False
+    others = [_is_of_another(tool, values, _read_by(tool, message, day), day) for tool, values in calls]
+    return all(others) or any(not context.figures.holds(one) for one in named_objects(message))
+
+
+def _is_of_another(tool: Tool, values: Mapping[str, Any], read: Mapping[str, object], today: date) -> bool:
+    is_same = getattr(tool.arguments, "is_same", None)
+    return bool(read) and is_same is not None and not is_same(values, read, today)
+
+
 async def _choose_tool(context: AnswerContext, tools: Sequence[Tool], language: Spoken) -> Tool | None:
     listed = "\n".join(f"{one.name}: {_in_words(one, language)}" for one in tools)
     names = {"type": "string", "enum": [one.name for one in tools]}
@@ -85,7 +106,7 @@ async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> di
     required = list(tool.parameters.get("required", ()))
     read = _read_by(tool, context.run.user_query, await today_of(context.run, context.model.deps))
     choices: Sequence[Sequence[str]] = () if read else getattr(tool.arguments, "choices", ())
-    named = read | _quoted_object(context.run.user_query, properties, required)
+    named = read | quoted_object(context.run.user_query, properties, required)
     names = [name for name in required if name not in named]
     lines = [f"{name}: {one['description']}" for name, one in properties.items() if one.get("description")]
     system = HOW[language].format(name=tool.name, about="\n".join((tool.description, *lines)))
@@ -107,20 +128,6 @@ def _read_by(tool: Tool, message: str, today: date) -> dict[str, object]:
     """What the tool reads of its arguments out of a message."""
     read = getattr(tool.arguments, "read_question", None)
     return {} if read is None else dict(read(message, today))
-
-
-def _quoted_object(
-    message: str, properties: Mapping[str, Mapping[str, Any]], required: Sequence[str]
-) -> dict[str, object]:
-    """The objects that a message quotes, for the only parameter that takes their ids or names."""
-    quoted = list(dict.fromkeys(next(filter(None, one)) for one in _QUOTED.findall(message[:MAX_MESSAGE_CHARS])))
-    ids = [name for name in properties if name.endswith(_OF_OBJECTS)]
-    wanted = [name for name in ids if name in required] or ids
-    if not quoted or len(wanted) != 1:
-        return {}
-    if properties[wanted[0]].get("type") == "array":
-        return {wanted[0]: quoted}
-    return {wanted[0]: quoted[0]} if len(quoted) == 1 else {}
 
 
 async def _ask(context: AnswerContext, system: str, schema: dict[str, object]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maas.tools.calls import ToolResult
+from maas.tools.tool import Tool
 from shared.models.calls import StreamListener
 
 SMALL = 12  # an integer up to it may be a count of what is said
@@ -39,13 +40,15 @@ class GivenFigures:
     """The figures that the tools of one answer gave, as far as a model was shown them.
 
     `has_called`: a tool was called, if in vain; `has_data`: one has given something; `has_acted`: one of them was to
-    change something; `is_cut`: rows of a result were left out.
+    change something; `is_cut`: rows of a result were left out. `reads` are the calls that gave data without a change,
+    with their arguments.
     """
 
     has_called: bool = False
     has_data: bool = False
     has_acted: bool = False
     is_cut: bool = False
+    reads: list[tuple[Tool, Mapping[str, Any]]] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
 
     def note(self, result: ToolResult) -> None:
@@ -60,6 +63,8 @@ class GivenFigures:
         self.has_acted |= result.tool.effect != "read"
         if result.arguments:
             self._texts.append(json.dumps(result.arguments.values, ensure_ascii=False, default=str))
+            if result.is_success and result.tool.effect == "read":
+                self.reads.append((result.tool, result.arguments.values))
 
     def show(self, body: Mapping[str, Any], *, is_meta: bool = False) -> None:
         """Add the figures of a result as a model was shown it: those of rows that were left out are not known.
@@ -69,6 +74,11 @@ class GivenFigures:
         for shown in _results_in(body) if is_meta else (body,):
             self.is_cut |= bool((shown.get("_meta") or {}).get("cut"))
             self._texts.append(json.dumps(shown, ensure_ascii=False, default=str))
+
+    def holds(self, name: str) -> bool:
+        """Whether a result that a model was shown, or the arguments of a call, hold a name."""
+        wanted = json.dumps(name, ensure_ascii=False)[1:-1].casefold()
+        return any(wanted in text.casefold() for text in self._texts)
 
     def invented(self, answer: str, given: Iterable[str]) -> list[str]:
         """The figures of an answer that stand neither in results nor in the texts `given`, as they are written.

@@ -1,4 +1,4 @@
-"""Answers of an assistant of figures: one that was made up, or made without a look, is asked for once more.
+"""Answers of an assistant of figures: one that was made up, or made without a look where it asks, is asked for again.
 
 What stands in neither results nor anything else that the model was given is invented. If no tool gave any data and
 the second answer is no better, no figure is said; after data, with which a model may have reckoned, it is marked.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from maas.agents.answer_context import CONTEXT_TAG, AnswerContext
-from maas.agents.chosen_call import choose_call, names_arguments, ordered_tools
+from maas.agents.chosen_call import choose_call, is_elsewhere, names_arguments, ordered_tools
 from maas.agents.figures import GivenFigures
 from maas.agents.meta_tools import META_TOOLS
 from maas.agents.slot_loop import CheckedReply
@@ -52,16 +52,18 @@ log = structlog.get_logger()
 class Flaws:
     """Why an answer is not sent: figures from nowhere, a call written as text, a question of data without a look.
 
-    `is_undone`: an act was ordered and no tool was called, whatever the answer says.
+    `is_elsewhere`: the data are of another period or object than was asked for. `is_undone`: an act was ordered and no
+    tool was called, whatever the answer says.
     """
 
     figures: tuple[str, ...] = ()
     is_call: bool = False
     is_unseen: bool = False
+    is_elsewhere: bool = False
     is_undone: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.figures) or self.is_call or self.is_unseen or self.is_undone
+        return bool(self.figures) or self.is_call or self.is_unseen or self.is_elsewhere or self.is_undone
 
 
 async def with_sources(context: AnswerContext, reply: Reply, route: Route) -> Reply:
@@ -81,14 +83,14 @@ async def with_sources(context: AnswerContext, reply: Reply, route: Route) -> Re
         return tell(context.model, reply, NOT_DONE[language])
     if flaws.is_call or (flaws.figures and not context.figures.has_data):
         return tell(context.model, reply, NOT_SAID[language])
-    if flaws.figures:
+    if flaws.figures or flaws.is_elsewhere:
         context.run.log.degraded = DEGRADED
     return reply
 
 
 async def _answer_again(context: AnswerContext, reply: Reply, flaws: Flaws, language: Spoken, route: Route) -> Reply:
     """The answer after a look: a call that is chosen for the question, where the model has made none."""
-    if not context.figures.has_called:
+    if flaws.is_elsewhere or not context.figures.has_called:
         call = await choose_call(context, language)
         return reply if call is None else await route(replace(context, chosen=(call,)))
     named = ", ".join(flaws.figures[:MAX_NAMED])
@@ -107,6 +109,7 @@ def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
         figures=tuple(context.figures.invented(reply.text, _given(context))),
         is_call=is_blind and any(name in reply.text for name in names),
         is_unseen=is_blind and is_asked and not _rests_on_context(context, reply.text),
+        is_elsewhere=not context.chosen and is_elsewhere(context),
         is_undone=is_blind and "?" not in reply.text and bool(ordered_tools(context)),
     )
 

@@ -60,6 +60,11 @@ class PeriodArguments(BaseModel):
         """The arguments that a question names by itself."""
         return question_period(question, today)
 
+    @staticmethod
+    def is_same(one: Mapping[str, Any], other: Mapping[str, Any], today: date) -> bool:
+        """Whether arguments are of the same days, whichever way they say so."""
+        return _days_of(one, today) == _days_of(other, today)
+
     @model_validator(mode="after")
     def _check_dates(self) -> Self:
         dates = [one for one in (self.date_from, self.date_to) if one is not None]
@@ -148,6 +153,14 @@ def resolve(arguments: PeriodArguments, zone: ZoneInfo, now: datetime, default: 
     name = arguments.period or default
     first, last = _days(name, today)
     return Period(name, first, last, zone, today)
+
+
+def _days_of(arguments: Mapping[str, Any], today: date) -> tuple[date | None, date | None] | None:
+    """The days of the JSON of arguments; None where they name none."""
+    if (name := arguments.get("period")) is not None:
+        return _days(name, today)
+    first, last = (arguments.get(one) and date.fromisoformat(str(arguments[one])) for one in ("date_from", "date_to"))
+    return (first, min(last or today, today)) if first or last else None
 
 
 def _days(name: PeriodName, today: date) -> tuple[date | None, date | None]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from maas.agents.chosen_call import WHICH
 from maas.agents.sourced_answer import NOT_DONE, NOT_SAID
-from tests.assistants.ads.marketer import SPEAKERS, Marketer, marketer
+from tests.assistants.ads.marketer import SPEAKERS, Marketer, execute, marketer
 
 QUESTION = "Сколько потратили за последние 7 дней?"
 WITHOUT_PERIOD = "Сколько потратили на рекламу?"
@@ -63,6 +65,34 @@ def test_sums_stand_before_what_they_are_of(small: Marketer) -> None:
     small.ask(QUESTION)
     (asked,) = small.models.said_to(SPEAKERS["ads"])
     assert 0 < asked["messages"][-1]["content"].index('"total"') < asked["messages"][-1]["content"].index('"items"')
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments", "chosen"),
+    [
+        (QUESTION, {"period": "last_week"}, {"period": "last_7d"}),
+        ("Сколько потратила кампания «Нет такой» за 7 дней?", {"period": "last_7d"}, {"campaign_id": "Нет такой"}),
+    ],
+)
+def test_data_of_something_else_are_no_look(
+    small: Marketer, question: str, arguments: dict[str, str], chosen: dict[str, str]
+) -> None:
+    """What it called by itself was of other days, or of the whole account in place of the campaign."""
+    name = "getCampaignDetails" if "campaign_id" in chosen else "getSpendReport"
+    calls = [execute(("getSpendReport", arguments))]
+
+    def say(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
+        if messages[0]["content"].startswith(WHICH["ru"].partition("{")[0]):
+            return json.dumps({"tool": name}), []
+        return "", [calls.pop()] if calls else []
+
+    small.models.scripts["responder"] = say
+    small.models.replies[SPEAKERS["ads"]] = "Потратили 20 USD."
+    run = small.ask(question)
+    query = "select tool, arguments, status from tool_executions where run_id = %s order by id"
+    made = [one for one in small.stack.rows(query, run["id"]) if one["tool"].startswith("get")]
+    assert [one["tool"] for one in made] == ["getSpendReport", name]
+    assert chosen.items() <= made[1]["arguments"].items()
 
 
 def test_what_it_was_asked_is_no_answer(small: Marketer) -> None:
