@@ -48,6 +48,7 @@ PHRASES: Mapping[Language, Mapping[str, str]] = {
         "unknown_assistant": "This assistant is not available now; an operator can see why: maas doctor.",
         "internal": "Something went wrong here; this message was not answered. Write it again.",
         "failed": "No answer: {cause}. Write it again.",
+        "failed_somehow": "No answer. Write it again.",
         "erased": "This conversation was erased.",
         "limited": "The daily budget is spent, so rules answered.",
         "memory": "Memory was not complete for this answer.",
@@ -85,12 +86,13 @@ PHRASES: Mapping[Language, Mapping[str, str]] = {
         "unknown_command": "Такой команды нет; /help покажет все.",
         "private": "Это закрытый бот.",
         "unsupported": "Я понимаю только текст и фотографии.",
-        "bad_photo": "Это фото не подходит: {cause}.",
+        "bad_photo": "Это фото не подходит: нужен JPEG, PNG или WebP не больше {megabytes} МБ.",
         "queue_full": "Слишком много ваших сообщений ещё ждут ответа; дождитесь хотя бы одного и напишите снова.",
-        "quota_exceeded": "Сообщение осталось без ответа: {cause}.",
+        "quota_exceeded": "Сообщение осталось без ответа: ваш предел исчерпан; поднять его может оператор.",
         "unknown_assistant": "Этот ассистент сейчас недоступен; причину покажет оператору maas doctor.",
         "internal": "Что-то пошло не так, и сообщение осталось без ответа. Напишите его ещё раз.",
         "failed": "Ответа нет: {cause}. Напишите ещё раз.",
+        "failed_somehow": "Ответа нет. Напишите ещё раз.",
         "erased": "Этот разговор стёрт.",
         "limited": "Бюджет на сегодня исчерпан, поэтому ответ составлен по правилам, без модели.",
         "memory": "Память для этого ответа была неполной.",
@@ -112,6 +114,35 @@ PHRASES: Mapping[Language, Mapping[str, str]] = {
         "accepted": "…",
     },
 }
+
+
+# Why a run failed, by code. What else is said of it, in English, is for those who read that.
+CAUSES: Mapping[Language, Mapping[str, str]] = {
+    "en": {},
+    "ru": {
+        "timeout": "он не пришёл вовремя",
+        "too_slow": "модель писала слишком медленно",
+        "unreachable": "модель недоступна",
+        "rate_limited": "модель пока не принимает новых запросов",
+        "provider_error": "у поставщика модели сбой",
+        "unauthorized": "поставщик модели не принимает ключ",
+        "unknown_model": "у поставщика нет такой модели",
+        "bad_request": "поставщик модели отклонил запрос",
+        "context_exceeded": "запрос слишком длинный для модели",
+        "filtered": "поставщик модели не пропустил ответ",
+        "malformed": "ответ модели не удалось разобрать",
+        "reply_too_large": "ответ модели слишком длинный",
+        "engine_died": "запрос несколько раз обрушил свой процесс",
+        "bad_data": "ответ не удалось сохранить",
+        "cancelled": "запрос отменён",
+    },
+}
+
+
+def say_failure(language: Language, code: str | None, message: str) -> str:
+    """That a run failed, and why in this language, as far as it is known in it."""
+    cause = CAUSES[language].get(code or "") or (message if language == "en" else "")
+    return say(language, "failed", cause=cause) if cause else say(language, "failed_somehow")
 
 
 def say(language: Language, name: str, **values: object) -> str:

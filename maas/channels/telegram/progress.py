@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from maas.channels.telegram.client import MAX_CALLBACK_BYTES, Keyboard
-from maas.channels.telegram.phrases import Language, say
+from maas.channels.telegram.phrases import Language, say, say_failure
 from maas.runs.event_stream import Event
 from maas.tools.wording import in_language
 from shared.text import visible_line
@@ -63,10 +63,8 @@ class Progress:
             case "done":
                 self._end(data)
             case "error":
-                self._text, self.is_over = (
-                    say(self._language, "failed", cause=visible_line(data["message"] or "")),
-                    True,
-                )
+                message = visible_line(data["message"] or "")
+                self._text, self.is_over = say_failure(self._language, data.get("code"), message), True
             case _ if "attachment_id" in data:  # of a plugin
                 self.images.append(data["attachment_id"])
             case _:

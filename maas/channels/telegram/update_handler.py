@@ -34,6 +34,7 @@ from shared.vendors import VendorError
 MAX_FAILURES = 3  # of one update; then it is given up
 RETRY_PAUSE_S = 1.0
 PHOTO_WAIT_S = 30.0  # for which what was written before a photo waits until it is stored
+BYTES_PER_MEGABYTE = 1024 * 1024
 PHOTO_ALONE = "/photo"  # the request of a photo without words; like a command it gives a conversation no title
 _DECIDE = re.compile(rf"a:([yn]):([0-9a-f-]{{36}}):([0-9a-f]{{{FINGERPRINT_CHARS}}})", re.ASCII)
 _PRESS = re.compile(r"p:([0-9a-f-]{36}):(.{1,64})", re.DOTALL)
@@ -189,7 +190,9 @@ class UpdateHandler:
             is_temporary = isinstance(error, VendorError) and error.code in _TEMPORARY
             if is_temporary or not (isinstance(error, VendorError) or error.code in ("bad_image", "quota_exceeded")):
                 raise
-            await self._notify(incoming, say(incoming.language, "bad_photo", cause=error.message))
+            name = "quota_exceeded" if error.code == "quota_exceeded" else "bad_photo"
+            megabytes = self._bot.settings.uploads.attachment_bytes // BYTES_PER_MEGABYTE
+            await self._notify(incoming, say(incoming.language, name, cause=error.message, megabytes=megabytes))
             return None
 
     async def _show(self, incoming: Incoming, row: queries.TelegramAskRow | queries.TelegramStartRow) -> None:
