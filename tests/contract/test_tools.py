@@ -281,6 +281,20 @@ async def test_calls_without_an_id_get_one_of_their_own(dialect: Dialect, httpse
         assert all(said.count(one) == 2 for one in seen)
 
 
+async def test_a_name_that_servers_refuse_goes_back_as_one_that_they_accept(
+    dialect: Dialect, httpserver: HTTPServer
+) -> None:
+    """OpenAI and Anthropic take letters, digits, _ and - alone, also in what their model has called before."""
+    request = ask(tools=(WEATHER,))
+    reply = await say(dialect, httpserver, dialect.said("", (replace(TWO[0], name="functions.weather"),)), request)
+    (made,) = reply.calls
+    assert made.name == "functions.weather"
+    await say(dialect, httpserver, dialect.said("ok", ()), grown(request, reply.message(), made.result("снег")))
+    said = json.dumps(turns_of(sent(httpserver)))
+    assert said.count("functions.weather") == (2 if dialect is GEMINI else 0), "Gemini matches a result by the name"
+    assert said.count("functions_weather") == (0 if dialect is GEMINI else 1)
+
+
 async def test_an_id_that_comes_again_is_replaced(dialect: Dialect, httpserver: HTTPServer) -> None:
     request = ask(tools=(WEATHER,))
     first = await say(dialect, httpserver, dialect.said("", TWO[:1]), request)
