@@ -105,6 +105,17 @@ class Account:
         """What its leads pay in: the CRM's currency, that of the ad account while that of the CRM is unknown."""
         return self.crm_currency or self.currency
 
+    @property
+    def usable_rate(self) -> Rate | None:
+        """The rate between the currencies that the CRM and the ad account have now; None without one."""
+        rate = self.rate
+        return rate if rate is not None and (rate.of, rate.currency) == (self.crm_currency, self.currency) else None
+
+    @property
+    def needs_rate(self) -> bool:
+        """Whether leads pay in another currency than ads cost."""
+        return None not in (self.currency, self.crm_currency) and self.currency != self.crm_currency
+
     def freshness(self, *domains: Domain) -> dict[str, Any]:
         """When the tables of domains were last filled from their services, for a result; old ones are said in words."""
         times = {

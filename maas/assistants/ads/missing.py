@@ -56,6 +56,9 @@ def missing_of(account: Account, decided: queries.AdsSetUpRow) -> list[str]:
         missing.append("no direction is defined, so there are no targets: an operator runs maas ads directions")
     if decided["has_stages"] and not decided["has_qualifying"]:
         missing.append("no stage of the CRM is chosen, so only sold leads are qualified: maas ads stages")
+    if account.needs_rate and account.usable_rate is None:
+        paid, own = account.crm_currency, account.currency
+        missing.append(f"leads pay in {paid} and ads cost {own}, so revenue and ROI are left out: maas ads rate")
     return missing
 
 

@@ -53,10 +53,10 @@ async def read_revenue(db: Database, account: Account, period: Period) -> Revenu
 async def _read_factor(db: Database, account: Account) -> Revenue:
     if not await db.value(queries.ads_has_revenue, account.user_id, account.id):
         return Revenue(None, "no lead of this account has a revenue: ROI is unknown")
-    own, paid, rate = account.currency, account.crm_currency, account.rate
-    if own is None or paid in (None, own):
+    own, paid = account.currency, account.crm_currency
+    if not account.needs_rate:
         return Revenue(Decimal(1))
-    if rate is None or (rate.of, rate.currency) != (paid, own):
+    if (rate := account.usable_rate) is None:
         return Revenue(
             None,
             f"leads pay in {paid} and ads cost {own}: without a rate revenue and ROI are left out; an operator sets "

@@ -173,6 +173,16 @@ async def test_a_rate_to_another_currency_is_none(tenge: Shop) -> None:
     assert "leads pay in KZT and ads cost EUR" in (await tenge.data("getTopCreatives"))["revenue_note"]
 
 
+async def test_a_missing_rate_is_known_from_the_first_hour_on(tenge: Shop) -> None:
+    """The greeting says what there is no return without; a rate between other currencies is none."""
+    no_rate = "leads pay in KZT and ads cost USD, so revenue and ROI are left out: maas ads rate"
+    assert no_rate in await missing(tenge)
+    await rate(tenge, "0.002")
+    assert not [one for one in await missing(tenge) if "maas ads rate" in one]
+    tenge.rows("update ad_accounts set currency = 'EUR' where user_id = %s returning 1", tenge.user)
+    assert no_rate.replace("USD", "EUR") in await missing(tenge)
+
+
 @pytest.mark.parametrize(("report", "items"), REPORTS)
 async def test_who_wrote_before_the_first_stored_message_is_not_known(tenge: Shop, report: str, items: str) -> None:
     """A cost over those who are known to have written would be too high: it is left out, in words."""
