@@ -43,7 +43,7 @@ LIMIT_MS = 300.0
 SYNCED, QUICK_SYNCED = 10_000, 1_000
 SYNC_LIMIT_S = 60.0
 TOKEN = "eyJbenchtoken0123456789"
-USER, ACCOUNT, AD_ACCOUNT, CREATIVE = (UUID(int=number + 1) for number in range(4))
+USER, ACCOUNT, AD_ACCOUNT = (UUID(int=number + 1) for number in range(3))
 FILL: Sequence[str] = (
     "set session_replication_role = replica",  # the triggers of messages are measured by the sync
     """insert into user_accounts (id, user_id, name, is_default) values ($ACCOUNT, $USER, 'Shop', true)""",

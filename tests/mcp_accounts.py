@@ -18,7 +18,6 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 FOLDER = Path(os.environ["TOOLBOX"])
-SERVICE = "service-account"  # may list the tools
 server = MCPServer("accounts", log_level="ERROR")
 
 

@@ -30,7 +30,6 @@ select => {
   return inner - pen.measureText(select.selectedOptions[0].text).width;
 }
 """
-TOO_LATE = "2026-01-05 12:00+00"
 
 
 def places(run: UUID, conversation: UUID) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,7 +20,6 @@ REPORTS = {"MAAS_TOOLS": "tests.reports:TOOLS", "MAAS_ASSEMBLER_MODEL": "extract
 SMALL = {"MAAS_MODEL_PROFILE": "small"}
 RESULT_TOKENS = 2500  # of that profile
 ADS = {name: ADVISER[name] for name in ("name", "role_prompt", "about")}
-Open = Callable[..., None]
 
 
 @pytest.fixture

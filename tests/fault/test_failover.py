@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -196,12 +195,6 @@ IS_STANDBY: Untyped = Value("is_standby", "select pg_is_in_recovery()")
 
 def _query(text: str) -> Untyped:
     return Value(text, text)
-
-
-@asynccontextmanager
-async def _open(pair: Pair, address: str) -> AsyncIterator[tuple[Database, Database]]:
-    async with open_database(pair.dsn("primary"), 2, "test") as db, open_replica(db, address, 2, "t") as reads:
-        yield db, reads
 
 
 async def _follow(reads: Database) -> None:

@@ -17,7 +17,6 @@ from shared.db import open_database
 from tests.polling import apoll
 from tests.stack import NOBODY
 
-JSON = {"content-type": "application/json"}
 LISTENERS = """select count(*) from pg_stat_activity
   where datname = current_database() and state = 'idle' and query ilike 'listen%'"""
 BOTH = frozenset({"ask", "read"})

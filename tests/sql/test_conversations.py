@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,7 +18,6 @@ from tests.sql.traces import tables_with
 
 Connection = psycopg.Connection[DictRow]
 Read = Callable[..., list[dict[str, Any]]]
-ROOT = Path(__file__).resolve().parents[2]
 MARK = "qzx77wv"
 
 

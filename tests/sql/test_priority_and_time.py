@@ -15,7 +15,7 @@ from tests.sql.attempts import become
 from tests.sql.engine import Engine, failed, insert, run_of
 
 Connection = psycopg.Connection[DictRow]
-LOW, NORMAL, HIGH = -1, 0, 1
+LOW, HIGH = -1, 1
 
 
 @pytest.fixture

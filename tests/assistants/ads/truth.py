@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from psycopg import sql
 
 from tests.assistants.ads.shop import Connection
-from tests.demo.agency import ADSETS, OF_ADSET, OF_CAMPAIGN, Agency, account_of
+from tests.demo.agency import ADSETS, OF_ADSET, Agency, account_of
 
 SCHEMA = Path(__file__).with_name("truth.sql")
-LEVELS = ("account", "campaign", "adset", "ad", "direction", "creative")
 _FIGURES = """
   sum(spend) as spend, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks,
   sum(leads)::bigint as leads, sum(purchases)::bigint as purchases, round(sum(spend) / nullif(sum(leads), 0), 2) as cpl,
@@ -171,10 +170,6 @@ class Truth:
 
 def adsets_of(direction: str) -> list[str]:
     return [one.id for one in ADSETS if one.direction == direction]
-
-
-def campaigns_of(account: str) -> list[str]:
-    return [one for one, campaign in OF_CAMPAIGN.items() if campaign.account == account]
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from tests.standins.server import Json
 
 Params = Mapping[str, str]
 LEVELS = {"account": "accounts", "campaign": "campaigns", "adset": "adsets", "ad": "ads"}
-COUNTS = ("impressions", "clicks", "leads", "conversations", "video_views", "p25", "p50", "p75", "p95")
 VIDEO = {
     "video_play_actions": "video_views",
     "video_thruplay_watched_actions": "whole_plays",
