@@ -157,8 +157,8 @@ def rank(roi: Decimal | None, qcpl: Decimal | None, cpl: Decimal | None) -> tupl
     return tuple((value is None, Decimal(0) if value is None else value) for value in values)
 
 
-def rounded(value: Decimal | int | None, to: Decimal = _CENT) -> float | None:
+def rounded(value: Decimal | int | None) -> float | None:
     """The number that a result shows: half is rounded up, away from zero."""
     if value is None:
         return None
-    return float(Decimal(value).quantize(to, ROUND_HALF_UP, _WIDE))
+    return float(Decimal(value).quantize(_CENT, ROUND_HALF_UP, _WIDE))

@@ -209,11 +209,11 @@ class TelegramClient:
         """Show for five seconds what the bot is doing: typing, upload_photo, choose_sticker."""
         await self._repeatable("sendChatAction", {"chat_id": chat_id, "action": action}, _ignore)
 
-    async def answer_callback_query(self, query_id: str, text: str = "", is_alert: bool = False) -> None:
+    async def answer_callback_query(self, query_id: str, text: str = "") -> None:
         """End the waiting of whoever pressed a button, with a notice if there is a text."""
         body: Json = {"callback_query_id": query_id}
         if text:
-            body |= {"text": text[:200], "show_alert": is_alert}
+            body |= {"text": text[:200], "show_alert": False}
         await self._service.write("POST", "/answerCallbackQuery", _ignore, json=body)
 
     async def set_my_commands(self, commands: Mapping[str, str], language: str = "") -> None:

@@ -216,26 +216,19 @@ class FacebookClient:
         """Set the daily budget of a campaign or an ad set, in minor units."""
         await self._change(fb_id, {"daily_budget": str(minor)})
 
-    async def create_ad(
-        self, account_fb_id: str, adset_fb_id: str, creative_fb_id: str, name: str, status: Status = "ACTIVE"
-    ) -> str:
-        """Create an advertisement from a creative and return its id."""
+    async def create_ad(self, account_fb_id: str, adset_fb_id: str, creative_fb_id: str, name: str) -> str:
+        """Create an active advertisement from a creative and return its id."""
         creative = json.dumps({"creative_id": creative_fb_id})
-        form = {"name": name, "adset_id": adset_fb_id, "creative": creative, "status": status}
+        form = {"name": name, "adset_id": adset_fb_id, "creative": creative, "status": "ACTIVE"}
         return await self._service.write("POST", f"{self._path(account_fb_id)}/ads", replies.created_id, form=form)
 
     async def create_adset(
-        self,
-        account_fb_id: str,
-        campaign_fb_id: str,
-        name: str,
-        daily_budget_minor: int,
-        template_adset_fb_id: str,
-        status: Status = "ACTIVE",
+        self, account_fb_id: str, campaign_fb_id: str, name: str, daily_budget_minor: int, template_adset_fb_id: str
     ) -> str:
-        """Create an ad set with the audience and the goal of another one, and return its id."""
+        """Create an active ad set with the audience and the goal of another one, and return its id."""
         template = await self._object(template_adset_fb_id, replies.Template, _COPIED)
-        form = {"name": name, "campaign_id": campaign_fb_id, "daily_budget": str(daily_budget_minor), "status": status}
+        form = {"name": name, "campaign_id": campaign_fb_id, "status": "ACTIVE"}
+        form["daily_budget"] = str(daily_budget_minor)
         for field, value in template.model_dump(exclude_none=True).items():
             form[field] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return await self._service.write("POST", f"{self._path(account_fb_id)}/adsets", replies.created_id, form=form)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 from typing import Any, cast
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
@@ -28,8 +27,6 @@ from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEE
 from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
 from maas.runs.answers import RunAnswer, read_answer
-from maas.runs.event_stream import Cursor, Page
-from maas.runs.run_watcher import KEEP_ALIVE_S, watch
 from maas.runs.submit import Submission
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
@@ -179,10 +176,9 @@ async def answer_when_finished(request: Request, run_id: UUID) -> Response:
     return json_response(await _to_answer(state.db, completion))
 
 
-async def stream_answer(state: AppState, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S) -> AsyncGenerator[str, None]:
+async def stream_answer(state: AppState, run_id: UUID) -> AsyncGenerator[str, None]:
     """Yield the events of a run, each as one line of JSON with its `type`; the last is `done` or `error`."""
-    first = Page(Cursor(), ())
-    async with aclosing(watch(state.event_stream, state.run_watcher, run_id, first, keep_alive_s)) as pages:
+    async with state.follow_run(run_id) as pages:
         async for events in pages:
             if not events:
                 yield KEEP_ALIVE_COMMENT
