@@ -156,16 +156,13 @@ def _with_access(settings: Settings, role: str, provider: str, name: str) -> Set
     return settings.replace(**known)
 
 
-def check_access(
-    spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}, alternative: str = _ALTERNATIVE
-) -> None:
+def check_access(spec: str, settings: Settings, alternative: str = _ALTERNATIVE) -> None:
     """Check that the provider of `provider:model` can be asked; opens nothing. Raises as `open_model` does.
 
     `alternative` ends the sentence that says what is missing.
     """
-    provider, name = _read_spec(spec, {**_PROVIDERS, **local}, "openai:gpt-4o")
-    if provider not in local:
-        _ACCESS[provider](name, _with_access(settings, ANSWERING_ROLE, provider, name), alternative)
+    provider, name = _read_spec(spec, _PROVIDERS, "openai:gpt-4o")
+    _ACCESS[provider](name, _with_access(settings, ANSWERING_ROLE, provider, name), alternative)
 
 
 def model_or_default(chosen: str | None, default: str, settings: Settings) -> str | None:

@@ -150,14 +150,8 @@ class AnswerContext:
         request = replace(self.request, system=self.request.system + notice)
         return replace(self, request=request, notice=notice, deciding=FirstRoundTool(pending.tool))
 
-    def executor(
-        self,
-        tools: Toolset,
-        record: RecordResult | None = None,
-        values: Mapping[str, Any] | None = None,
-        count: CountCall | None = None,
-    ) -> Executor:
-        """An executor for these tools with the assistant's limits; handlers get `values` in their ToolContext."""
+    def executor(self, tools: Toolset, record: RecordResult | None = None, count: CountCall | None = None) -> Executor:
+        """An executor for these tools with the assistant's limits."""
         run, ledger = self.run, self.calls.ledger
         permissions = Permissions(
             frozenset(one.name for one in tools),
@@ -166,7 +160,7 @@ class AnswerContext:
             nested=self.definition.nested_tools(self.tools),
         )
         models = RunModels(run, self.model.deps, self.model.deadline)
-        context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
+        context = ToolContext(run.user_id, run.id, run.conversation_id, models=models)
         counted, recorded = count or self.calls.count, record or self._record
         via, nested = self.model.deps.settings.assistants.tools_via, self.calls if record is None else None
         return Executor(tools, permissions, context, counted, recorded, ledger, self.domains, via, nested)

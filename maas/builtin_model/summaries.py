@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maas.builtin_model.day_texts import count_words, cut_words, fair_share, join_days, split_days
+from maas.builtin_model.day_texts import count_words, cut_words, fair_share, split_days
 from maas.builtin_model.language import (
     PHRASES,
     STOP_WORDS,
@@ -179,11 +179,6 @@ def compact(inputs: Mapping[str, Any]) -> str:
     """Return the Compactor's JSON: `records` (day as ISO date, text; oldest first) in `limit` words, a field a day."""
     days = merge_days(inputs["records"], int(inputs["limit"]))
     return json.dumps(days if len(days) > 1 else {"summary": "".join(days.values())}, ensure_ascii=False)
-
-
-def merge(records: Sequence[Mapping[str, Any]], limit: int) -> str:
-    """Return the records as one text in `limit` words; each day is named before its text if there are several days."""
-    return join_days(merge_days(records, limit))
 
 
 def merge_days(records: Sequence[Mapping[str, Any]], limit: int) -> dict[str, str]:

@@ -13,7 +13,7 @@ import asyncpg
 import structlog
 
 from maas import queries
-from maas.engine.states import ArchiveStatus, Status
+from maas.engine.states import Status
 from shared.db import CONNECT_TIMEOUT_S, Database, connect
 from shared.json import parse_json
 
@@ -33,20 +33,13 @@ class RunChange:
     id: UUID
     status: Status
     operation: str
-    archive_status: ArchiveStatus | None = None
 
 
 def parse_change(payload: str) -> RunChange | None:
     """Parse the payload of a notification; None for a bad one, which is logged and dropped."""
     try:
         body = parse_json(payload)
-        archive = body.get("archive_status")
-        return RunChange(
-            UUID(body["id"]),
-            Status(body["status"]),
-            str(body["operation"]),
-            ArchiveStatus(archive) if archive else None,
-        )
+        return RunChange(UUID(body["id"]), Status(body["status"]), str(body["operation"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("event_dropped", payload=payload[:200], cause=repr(error))
         return None

@@ -29,14 +29,12 @@ BackgroundTask = Callable[[], Coroutine[Any, Any, None]]
 log = structlog.get_logger()
 
 
-async def keep_running(
-    name: str, task: BackgroundTask, count: Callable[[str], None], jitter: Callable[[], float] = random.random
-) -> None:
+async def keep_running(name: str, task: BackgroundTask, count: Callable[[str], None]) -> None:
     """Run a background task until cancelled: start it again whenever it fails or ends, at growing intervals.
 
-    `count` is called with the name at each failure; `jitter` gives 0 to 1 and spreads the retries of many processes.
+    `count` is called with the name at each failure. Chance spreads the retries of many processes.
     """
-    backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S, spread=lambda: 0.5 + 0.5 * jitter())
+    backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S, spread=lambda: 0.5 + 0.5 * random.random())
     while True:
         began = time.monotonic()
         error = await _failure(task)

@@ -42,8 +42,7 @@ class File:
 class WebInterface:
     """Serves the files below /ui, and what the page must know of this server as /ui/config.json."""
 
-    def __init__(self, settings: Settings, folder: Path = FOLDER) -> None:
-        self._folder = folder
+    def __init__(self, settings: Settings) -> None:
         self._config = page_config(settings)
         self._policy = content_policy(settings)
 
@@ -55,7 +54,7 @@ class WebInterface:
         if path == "config.json":
             response: Response = JSONResponse(self._config, headers={"cache-control": "no-store"})
         else:
-            files = await asyncio.to_thread(read_files, self._folder)
+            files = await asyncio.to_thread(read_files)
             response = self._respond(request, files, path)
         await response(scope, receive, send)
 
@@ -106,11 +105,9 @@ def content_policy(settings: Settings) -> str:
 
 
 @cache
-def read_files(folder: Path) -> dict[str, File]:
-    """The files of a folder by their paths within it, compressed once."""
-    return {
-        str(path.relative_to(folder).as_posix()): _read(path) for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+def read_files() -> dict[str, File]:
+    """The files of FOLDER by their paths within it, compressed once."""
+    return {path.relative_to(FOLDER).as_posix(): _read(path) for path in sorted(FOLDER.rglob("*")) if path.is_file()}
 
 
 def _read(path: Path) -> File:

@@ -117,16 +117,14 @@ async def list_facts(
     return [Fact.from_row(row) for row in rows]
 
 
-async def search_facts(
-    db: Database, user_id: UUID, question: str, filters: SearchFilter, limit: int = MAX_FOUND
-) -> list[Fact]:
+async def search_facts(db: Database, user_id: UUID, question: str, filters: SearchFilter) -> list[Fact]:
     """The facts that hold and have at least half of the words of a question, those with most of them first.
 
     A fact has no tags: none is found where a message must have some.
     """
     if filters.tags:
         return []
-    args = (user_id, question, filters.as_of, filters.since, filters.until, limit)
+    args = (user_id, question, filters.as_of, filters.since, filters.until, MAX_FOUND)
     rows = await db.rows(queries.search_facts, *args)
     return [replace(Fact.from_row(row), matches=row["matches"], period=row["period"]) for row in rows]
 

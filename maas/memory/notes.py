@@ -126,10 +126,10 @@ async def read_notes(db: Database, user_id: UUID) -> list[Note]:
     return [Note(row["id"], row["content"], row["log_id"]) for row in await db.rows(queries.notes, user_id)]
 
 
-def newest_notes(notes: Sequence[Note], max_tokens: int = MAX_NOTES_TOKENS) -> list[Note]:
+def newest_notes(notes: Sequence[Note]) -> list[Note]:
     """Return the notes whose lines fit, oldest first; the oldest are left out when not all fit."""
     fitting: list[Note] = []
-    room = max_tokens
+    room = MAX_NOTES_TOKENS
     for note in reversed(notes):
         room -= tokens.count(note.line)
         if room < 0:

@@ -13,8 +13,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypedDict
 from uuid import UUID
 
-import structlog
-
 from maas import queries
 from maas.memory.candidates import Candidates
 from maas.memory.corrections import NONE, Correction, read_corrections
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from typing_extensions import ReadOnly
 
 MAX_ASKED_AGAIN = 10  # earlier copies of a question among the best messages that make room for others
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)

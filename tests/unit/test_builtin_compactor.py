@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.builtin_model.day_texts import count_words
+from maas.builtin_model.day_texts import count_words, join_days
 from maas.builtin_model.language import PHRASES
-from maas.builtin_model.summaries import compact, merge, merge_days
+from maas.builtin_model.summaries import compact, merge_days
 
 
 def record(day: int, text: str) -> dict[str, str]:
     return {"day": f"2025-11-{day:02}", "text": text}
+
+
+def merge(records: list[dict[str, str]], limit: int) -> str:
+    return join_days(merge_days(records, limit))
 
 
 def test_every_record_has_its_best_sentence() -> None:

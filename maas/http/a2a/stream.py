@@ -16,12 +16,11 @@ from maas.http.openai.completions import StreamedText
 from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
 from maas.http.state import AppState
 from maas.runs.event_stream import Event
-from maas.runs.run_watcher import KEEP_ALIVE_S
 from shared.db import CONNECTION_LOST
 
 
 async def stream_task(
-    state: AppState, sender: Sender, task: Task, rpc_id: str | int | None, keep_alive_s: float = KEEP_ALIVE_S
+    state: AppState, sender: Sender, task: Task, rpc_id: str | int | None
 ) -> AsyncGenerator[str, None]:
     """Yield a task, then its updates until it has ended or waits for a decision. Disconnecting cancels nothing."""
     yield _line(rpc_id, {"task": task.to_json()})
@@ -29,7 +28,7 @@ async def stream_task(
     while runs := [run_id for run_id in task.open_runs if run_id not in followed]:
         for run_id in runs:
             updates = _Updates(task, run_id)
-            async with state.follow_run(run_id, keep_alive_s) as pages:
+            async with state.follow_run(run_id) as pages:
                 async for events in pages:
                     if not events:
                         yield KEEP_ALIVE_COMMENT

@@ -23,7 +23,6 @@ from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEE
 from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
 from maas.runs.answers import read_answer
-from maas.runs.run_watcher import KEEP_ALIVE_S
 from maas.runs.submit import Submission
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
@@ -97,10 +96,7 @@ def _read(message: AgentMessage) -> tuple[str, list[str]]:
 
 
 async def stream_events(
-    state: AppState,
-    events: AgentEvents,
-    shown: Sequence[Shown | Rejected | Reviewed],
-    keep_alive_s: float = KEEP_ALIVE_S,
+    state: AppState, events: AgentEvents, shown: Sequence[Shown | Rejected | Reviewed]
 ) -> AsyncGenerator[str, None]:
     """Yield the events of a run of the protocol, up to its end. Disconnecting does not cancel what it shows."""
     yield events.begin()
@@ -111,7 +107,7 @@ async def stream_events(
             continue
         events.show(one)
         last, is_answered = one.run_id, False
-        async with state.follow_run(last, keep_alive_s) as pages:
+        async with state.follow_run(last) as pages:
             async for page in pages:
                 if not page:
                     yield KEEP_ALIVE_COMMENT

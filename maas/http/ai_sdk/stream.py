@@ -18,7 +18,6 @@ from maas.http.state import AppState
 from maas.plugins import events_of_plugins
 from maas.runs.answers import RunAnswer, read_answer
 from maas.runs.event_stream import Event
-from maas.runs.run_watcher import KEEP_ALIVE_S
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
@@ -32,11 +31,11 @@ DATA_PARTS: dict[str, str] = {
 INTERRUPTED = "the call was interrupted"
 
 
-async def stream_parts(state: AppState, run_id: UUID, keep_alive_s: float = KEEP_ALIVE_S) -> AsyncGenerator[str, None]:
+async def stream_parts(state: AppState, run_id: UUID) -> AsyncGenerator[str, None]:
     """Yield the answer of a run as parts, up to [DONE]. Disconnecting does not cancel the run."""
     message = _Message(run_id)
     yield message.begin()
-    async with state.follow_run(run_id, keep_alive_s) as pages:
+    async with state.follow_run(run_id) as pages:
         async for events in pages:
             if not events:
                 yield KEEP_ALIVE_COMMENT

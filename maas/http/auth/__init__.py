@@ -183,9 +183,9 @@ class TTLCache(Generic[Key, Value]):
 class Roles:
     """Who is an administrator and who is blocked, as of at most CACHE_TTL_S ago."""
 
-    def __init__(self, db: Database, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self._users = TTLCache(self._read, clock)
+        self._users = TTLCache(self._read)
 
     async def is_admin(self, user_id: UUID) -> bool:
         """Return whether this user is an administrator."""
@@ -210,12 +210,11 @@ class KeyAuthenticator:
     in the background, at most once in TOUCH_INTERVAL_S.
     """
 
-    def __init__(self, db: Database, group: asyncio.TaskGroup, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, db: Database, group: asyncio.TaskGroup) -> None:
         self._db = db
         self._group = group
-        self._clock = clock
-        self.roles = Roles(db, clock)
-        self._rows = TTLCache(self._find, clock)
+        self.roles = Roles(db)
+        self._rows = TTLCache(self._find)
         self._touched_at: dict[str, float] = {}
 
     async def authenticate(self, request: Request) -> Principal:
@@ -242,7 +241,7 @@ class KeyAuthenticator:
         return await self._db.row(queries.find_key, key_id)
 
     def _touch(self, key_id: str) -> None:
-        now = self._clock()
+        now = time.monotonic()
         if now - self._touched_at.get(key_id, -TOUCH_INTERVAL_S) >= TOUCH_INTERVAL_S:
             self._touched_at[key_id] = now
             self._group.create_task(self._write_touch(key_id))

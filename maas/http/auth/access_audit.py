@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -27,9 +25,9 @@ class Access(NamedTuple):
 class AccessAudit:
     """Writes rows of the audit; what was written within INTERVAL_S, by this process, is not written again."""
 
-    def __init__(self, db: Database, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self._written = TTLCache(self._write, clock, INTERVAL_S)
+        self._written = TTLCache(self._write, ttl_s=INTERVAL_S)
 
     async def note(self, principal: Principal, action: str, user_id: UUID | None, **details: Any) -> None:
         """Return once the row is stored. Raises what the database raises: then nothing may be shown."""

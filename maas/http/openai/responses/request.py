@@ -39,7 +39,6 @@ OWN_FIELDS = (  # what is read here, or by the handler
     "conversation",
     "top_logprobs",
 )
-UNUSED_FIELDS = ("include", "stream_options", "prompt_cache_retention", "context_management")  # shape no answer
 UNSUPPORTED = {"prompt": "prompts are not stored here", "max_tool_calls": "tools are called by the client"}
 
 
