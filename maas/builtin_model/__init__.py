@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-from maas.builtin_model import analyzer, assembler, responder, summaries
+from maas.builtin_model import analyzer, responder, summaries
 from maas.model_registry import ModelFactory
+from maas.prompting.trimming import condense
 from maas.settings import Settings
 from shared.errors import MaasError
 from shared.models import Model, ModelError, Piece, Reply, Request
 from shared.text import clean, offload
 
+
+def _assemble(inputs: Mapping[str, Any]) -> str:
+    """Keep all `labels`, from which the stage takes what fits; or, for a prompt that asks for a text, return the part
+    of `memory` (escaped lines) that fits into `max_tokens`."""
+    if "labels" in inputs:
+        return json.dumps({"keep": list(inputs["labels"])}, ensure_ascii=False)
+    return condense(inputs["memory"], int(inputs["max_tokens"]))
+
+
 _ROLES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "Analyzer": analyzer.analyze,
-    "Assembler": assembler.assemble,
+    "Assembler": _assemble,
     "FinalResponder": responder.respond,
     "Archivist": summaries.archive,
     "Compactor": summaries.compact,

@@ -50,13 +50,3 @@ def cut_words(text: str, max_words: int) -> str:
         return text
     ends = [one.end() for one in _WORD.finditer(text)][: max(max_words - 1, 1)]
     return shorten(text, max(min(ends[-1] + 1, max_words * MAX_CHARS_PER_WORD), 2))
-
-
-def fair_share(sizes: Sequence[int], room: int) -> int:
-    """Return the largest size that each may have so that all fit into `room`; small ones leave room to large ones."""
-    for index, size in enumerate(sorted(sizes)):
-        share = room // (len(sizes) - index)
-        if size > share:
-            return max(share, 0)
-        room -= size
-    return max(sizes, default=0)

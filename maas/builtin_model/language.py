@@ -65,6 +65,11 @@ def content_words(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
 
 
+def stems_of(text: str) -> set[str]:
+    """Return the stems of the words of `text` that carry meaning."""
+    return set(map(stem, content_words(text)))
+
+
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """Return a crude stem, so that inflected forms of one word compare equal. `word` must be lower case."""

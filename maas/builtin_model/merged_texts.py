@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from maas.builtin_model.day_texts import count_words, cut_words, join_days, split_days, undated
-from maas.builtin_model.language import content_words, is_other_language, stem
+from maas.builtin_model.language import is_other_language, stems_of
 from maas.builtin_model.summaries import merge_days
 from shared.json import json_object
 from shared.text import clean, one_line, shorten
@@ -149,13 +149,13 @@ class MergedReply:
         """Whether a text may stand for a day, and not rather for another; that of rules always may."""
         if text == self._by_rule.get(day):
             return True
-        stems = _stems(text)
+        stems = stems_of(text)
         shared = {one: len(stems & known) for one, known in self._stems_of_days.items()}
         return _is_about(text, self.records.days[day]) and max(shared.values()) <= shared[day] + MORE_WORDS
 
     @cached_property
     def _stems_of_days(self) -> dict[str, set[str]]:
-        return {day: _stems(text) for day, text in self.records.days.items()}
+        return {day: stems_of(text) for day, text in self.records.days.items()}
 
     @cached_property
     def _by_rule(self) -> dict[str, str]:
@@ -173,8 +173,4 @@ def _is_about(text: str, records: str) -> bool:
     """Return whether a text is in the language of the records and says something of what they say."""
     if not text or is_other_language(text, records):
         return False
-    return not (own := _stems(records)) or not own.isdisjoint(_stems(text))
-
-
-def _stems(text: str) -> set[str]:
-    return set(map(stem, content_words(text)))
+    return not (own := stems_of(records)) or not own.isdisjoint(stems_of(text))

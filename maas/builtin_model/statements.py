@@ -15,7 +15,7 @@ from maas.builtin_model.language import (
     is_other_language,
     is_small_talk,
     language,
-    stem,
+    stems_of,
     words,
 )
 from maas.builtin_model.summaries import FIRST_PERSON, MARKUP, MAX_SENTENCE_CHARS, MAX_SENTENCES, names_in
@@ -39,8 +39,8 @@ def check_summary(summary: str, users: Sequence[str], exchange: Sequence[str]) -
         raise ValueError("`summary` is empty, but the person has said something")
     if is_other_language(summary, " ".join(users)):
         raise ValueError("`summary` is not in the person's language")
-    known = _stems(" ".join(exchange)) if has_statement else set()
-    if known and known.isdisjoint(_stems(summary)):
+    known = stems_of(" ".join(exchange)) if has_statement else set()
+    if known and known.isdisjoint(stems_of(summary)):
         raise ValueError("`summary` says nothing of the exchange")
 
 
@@ -50,7 +50,7 @@ def with_lost_facts(summary: str, messages: Iterable[tuple[str, str]]) -> str:
     A statement is lost where the summary has none of its names and numbers, or lacks one of its numbers. There are two
     of them at most, and four sentences in all.
     """
-    known = _stems(summary) | _numbers(summary)
+    known = stems_of(summary) | _numbers(summary)
     user = PHRASES[language(summary)].user
     added = []
     for speaker, text in messages if summary else ():
@@ -82,12 +82,8 @@ def _is_statement(sentence: str) -> bool:
 def _keys(sentence: str) -> set[str]:
     """Return the names and numbers of a sentence, in forms that can be compared."""
     sentence = _ADDED_DATE.sub("", sentence)
-    return _stems(" ".join(names_in([sentence]))) | _numbers(sentence)
+    return stems_of(" ".join(names_in([sentence]))) | _numbers(sentence)
 
 
 def _numbers(text: str) -> set[str]:
     return {digits.lstrip("0") for digits in _DIGITS.findall(text)}
-
-
-def _stems(text: str) -> set[str]:
-    return set(map(stem, content_words(text)))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maas.builtin_model.day_texts import count_words, cut_words, fair_share, split_days
+from maas.builtin_model.day_texts import count_words, cut_words, split_days
 from maas.builtin_model.language import (
     PHRASES,
     STOP_WORDS,
@@ -25,6 +25,7 @@ from maas.builtin_model.language import (
     stem,
     words,
 )
+from maas.memory.recent_messages import fair_share
 from shared.text import one_line, sentences, shorten
 
 MARKUP = re.compile(r"```.*?(?:```|\Z)|^\s{0,3}(?:#{1,6}|[-*•>]|\d{1,2}[.)])\s+|\*\*|__|`", re.DOTALL | re.MULTILINE)

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 from uuid import UUID, uuid4
 
 from maas import queries
-from maas.builtin_model.language import content_words, stem
+from maas.builtin_model.language import stems_of
 from maas.engine.run import StageLog
 from maas.engine.stages import Deps, Prompt
 from maas.facts.exchanges import (
@@ -93,7 +93,7 @@ class FactRebuild:
     id: UUID = field(default_factory=uuid4)
     attempt: int = 1
     log: StageLog = field(default_factory=StageLog)
-    _known: dict[tuple[str, str], tuple[KnownFact, frozenset[str]]] = field(default_factory=dict)
+    _known: dict[tuple[str, str], tuple[KnownFact, set[str]]] = field(default_factory=dict)
     _before: dict[str, deque[ExchangeLine]] = field(default_factory=dict)
 
     @classmethod
@@ -161,7 +161,7 @@ class FactRebuild:
             self._known.pop(slot, None)
             if item["change"] != "ends":
                 fact = KnownFact(item["statement"], item["subject"], item["attribute"], item["kind"])
-                self._known[slot] = fact, _stems(fact.statement)
+                self._known[slot] = fact, stems_of(fact.statement)
         return items
 
     async def _ask(
@@ -203,7 +203,7 @@ class FactRebuild:
 
     def _nearest(self, lines: Sequence[ExchangeLine]) -> list[KnownFact]:
         """The known facts that share most words with an exchange, of equal ones the newest."""
-        said = _stems(" ".join(one.text for one in lines if one.is_users))
+        said = stems_of(" ".join(one.text for one in lines if one.is_users))
         newest_first = reversed(self._known.values())
         ranked = sorted(newest_first, key=lambda one: -len(one[1] & said))
         return [fact for fact, _ in ranked[:MAX_KNOWN]]
@@ -254,7 +254,3 @@ def _logs(fact: Mapping[str, Any]) -> Sequence[UUID | str]:
 def _line(fact: Mapping[str, Any], said_at: Mapping[str, datetime], zone: tzinfo) -> FactLine:
     day = min(said_at[str(one)] for one in _logs(fact)).astimezone(zone).date()
     return FactLine(day, fact["subject"], fact["statement"], fact["change"], fact["origin"])
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, content_words(text)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from maas.builtin_model.language import content_words, is_other_language, stem
+from maas.builtin_model.language import is_other_language, stems_of
 from maas.facts.rules import MAX_NAME_CHARS, USER, Change, FoundFact, attribute_of, find_facts
 from maas.memory.facts import FoundKind, Kind
 from shared.text import clean, is_blank, one_line
@@ -102,7 +102,7 @@ def _fact(row: Mapping[str, Any], messages: Sequence[Said], known: Sequence[Know
     if change == "again":
         return FoundFact(old.statement, old.subject, old.attribute, old.kind)
     if old.subject.casefold() != subject.casefold() or not _is_akin(
-        statement, attribute, old, _stems(" ".join(one.speaker for one in messages))
+        statement, attribute, old, stems_of(" ".join(one.speaker for one in messages))
     ):
         return FoundFact(statement, subject, attribute, kind)
     return FoundFact(statement, old.subject, old.attribute, old.kind, _CHANGES.get(change, "states"))
@@ -116,24 +116,20 @@ def _attribute(statement: str, subject: str, kind: str) -> str:
 
 def _is_akin(statement: str, attribute: str, old: KnownFact, names: set[str]) -> bool:
     """Whether a statement may replace or end another: both speak of one thing, and not only of whose it is."""
-    thing = _stems(old.statement) - _stems(old.subject) - names
-    return attribute == old.attribute or not _stems(statement).isdisjoint(thing)
+    thing = stems_of(old.statement) - stems_of(old.subject) - names
+    return attribute == old.attribute or not stems_of(statement).isdisjoint(thing)
 
 
 def _sources(statement: str, messages: Sequence[Said], before: Sequence[str]) -> tuple[int, ...]:
     """The places of the person's messages that say a statement; none where too few of its words were said."""
-    wanted = _stems(statement)
-    names = _stems(" ".join(one.speaker for one in messages))
+    wanted = stems_of(statement)
+    names = stems_of(" ".join(one.speaker for one in messages))
     wanted -= names
-    said = [_stems(one.text) if one.is_users else set() for one in messages]
+    said = [stems_of(one.text) if one.is_users else set() for one in messages]
     shared = [len(wanted & one) for one in said]
-    known = _stems(" ".join([*before, *(one.text for one in messages)]))
+    known = stems_of(" ".join([*before, *(one.text for one in messages)]))
     digits = {word for word in wanted if word.isdigit()}
     own = len(wanted & set().union(*said))
     if not own or own < MIN_SAID * len(wanted) or not digits <= known:
         return ()
     return tuple(place for place, count in enumerate(shared) if count and count * 2 >= max(shared))
-
-
-def _stems(text: str) -> set[str]:
-    return set(map(stem, content_words(text)))
