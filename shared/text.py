@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import ParamSpec, TypeVar
+from uuid import UUID
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -154,6 +155,14 @@ def visible_json(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     return _ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def as_uuid(text: str) -> UUID | None:
+    """The id that a text is; None for another text."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 async def offload(chars: int, work: Callable[P, Result], *args: P.args, **options: P.kwargs) -> Result:

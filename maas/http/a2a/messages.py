@@ -19,6 +19,7 @@ from maas.http.chats import conversation_named, decode_images, key_of, read_quer
 from maas.http.state import AppState
 from maas.runs.submit import Submission
 from shared.errors import problems_of
+from shared.text import as_uuid
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +31,9 @@ class Sender:
     caller: str
 
 
-def to_uuid(text: str) -> UUID | None:
-    """Return the id that a client names; None for a text that names nothing here."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
-
-
 async def read_task(state: AppState, sender: Sender, task_id: str) -> Task:
     """Return a task of this user and assistant. Raises A2AError."""
-    found = to_uuid(task_id)
+    found = as_uuid(task_id)
     task = await find_task(state.db, sender.user_id, sender.assistant, found) if found is not None else None
     if task is None:
         raise task_not_found(task_id)
@@ -68,7 +61,7 @@ def _read_context(sender: Sender, message: A2AMessage) -> UUID:
     """Return the conversation of a message; without one it is made of the id of the message, which may come again."""
     if not message.context_id:
         return conversation_named(sender.user_id, f"a2a {sender.assistant} {message.message_id}")
-    context_id = to_uuid(message.context_id)
+    context_id = as_uuid(message.context_id)
     if context_id is None:
         raise A2AError(Code.INVALID_PARAMS, "message.contextId: must be a UUID, or left out")
     return context_id

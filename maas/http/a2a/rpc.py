@@ -16,7 +16,7 @@ from maas.conversations.actions import decide_action
 from maas.conversations.agent_tasks import MAX_RUNS, Task
 from maas.http.a2a.card import PROTOCOL_VERSION, find_agent
 from maas.http.a2a.errors import A2AError, Code, unsupported
-from maas.http.a2a.messages import Sender, read_task, take_message, to_uuid
+from maas.http.a2a.messages import Sender, read_task, take_message
 from maas.http.a2a.push import create_push, delete_push, get_push, list_push, set_push
 from maas.http.a2a.schemas import (
     ListParams,
@@ -36,6 +36,7 @@ from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
 from maas.runs.submit import cancel_run
 from shared.errors import MaasError, problems_of
+from shared.text import as_uuid
 
 CANCEL_WAIT_S = 5.0
 NOT_A_CALL = {
@@ -151,7 +152,7 @@ async def _get(request: Request, sender: Sender, call: RpcRequest) -> Result:
 async def _list(request: Request, sender: Sender, call: RpcRequest) -> Result:
     params = _read(ListParams, call)
     at, last = to_cursor(params.page_token) if params.page_token else (None, None)
-    state, context_id = params.status.removeprefix("TASK_STATE_"), to_uuid(params.context_id)
+    state, context_id = params.status.removeprefix("TASK_STATE_"), as_uuid(params.context_id)
     is_unknown = params.context_id != "" and context_id is None
     rows = (
         []

@@ -30,6 +30,7 @@ from maas.http.state import app_state
 from maas.users import MAX_DAYS, MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS, NewKey, create_key, revoke_key
 from shared.db import Database
 from shared.errors import MaasError
+from shared.text import as_uuid
 
 FIRST_USER = UUID(int=0)
 UserOrder = Literal["id", "last_run", "spend", "errors"]
@@ -152,7 +153,7 @@ async def get_users(request: Request) -> Response:
     principal, state = admin_of(request), app_state(request)
     limit, text = read_limit(request), read_parameter(request, "q", to_search_text)
     sort: UserOrder = read_parameter(request, "sort", _to_order, "id")
-    if (user_id := _as_user_id(text)) is not None:
+    if text is not None and (user_id := as_uuid(text)) is not None:
         page = AdminUserPage(results=await _read_users(state.reads, [user_id]), total=None, next=None)
     elif sort == "id":
         _, last = read_cursor(request) or (None, FIRST_USER)
@@ -285,10 +286,3 @@ def _to_rank(text: str) -> tuple[int, UUID]:
         raise ValueError("must be `next` of the previous page, unchanged")
     rank, _, user_id = text.partition("_")
     return int(rank), UUID(user_id)
-
-
-def _as_user_id(text: str | None) -> UUID | None:
-    try:
-        return UUID(text) if text is not None else None
-    except ValueError:
-        return None

@@ -20,6 +20,7 @@ from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticate
 from maas.http.auth.apps import AppAuthenticator
 from maas.settings.access import AccessSettings
 from shared.db import Database
+from shared.text import as_uuid
 
 USER_SCOPES, ADMIN_SCOPES = frozenset({"ask", "read", "erase", "keys"}), frozenset({"admin"})
 SUBJECT_IS_NO_USER = "the token's `sub` must be a UUID: it is the user_id whose memory this is"
@@ -218,7 +219,4 @@ def parse_subject(subject: object) -> UUID:
 
 def parse_session(claims: Mapping[str, Any]) -> UUID | None:
     """Return the session of a token of our own sign-in."""
-    try:
-        return UUID(str(claims.get("session_id")))
-    except ValueError:
-        return None
+    return as_uuid(str(claims.get("session_id")))

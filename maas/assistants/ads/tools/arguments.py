@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
@@ -103,11 +102,3 @@ def entities(rows: Iterable[Mapping[str, Any]], name: str = "name") -> dict[str,
         label, entity_id = str(row[name] or row["id"]), str(row["id"])
         found[label if found.get(label, entity_id) == entity_id else f"{label} ({entity_id})"] = entity_id
     return found
-
-
-def as_uuid(reference: str) -> UUID | None:
-    """The id of ours that a reference is; None for one of another service."""
-    try:
-        return UUID(reference)
-    except ValueError:
-        return None

@@ -15,7 +15,7 @@ from maas.assistants.ads.creatives import name_of, title_of
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
-from maas.assistants.ads.tools.arguments import Money, Reference, as_uuid, minor_of, money
+from maas.assistants.ads.tools.arguments import Money, Reference, minor_of, money
 from maas.assistants.ads.tools.preparations import (
     TESTED_ALREADY,
     Preparations,
@@ -32,6 +32,7 @@ from maas.tools.calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
 from maas.tools.wording import Preview
 from shared.db import Database
+from shared.text import as_uuid
 
 DOMAIN = "creative"
 NO_TEST = "there is no such test running: take an id from getCreativeTests"

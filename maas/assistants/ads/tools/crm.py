@@ -16,7 +16,7 @@ from maas.assistants.ads.metrics import DEFINITIONS, rate, rounded
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.revenue import UNREAD
-from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uuid, entities, period_of
+from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, period_of
 from maas.assistants.ads.tools.lead_stage import NO_LEAD, LeadArguments, make_stage_tools
 from maas.assistants.ads.tools.wordings import LIST_LEADS, SHOW_FUNNEL, SHOW_LEAD, SHOW_QUALITY
 from maas.assistants.ads.vendors import Vendors
@@ -24,7 +24,7 @@ from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
-from shared.text import shorten
+from shared.text import as_uuid, shorten
 
 DOMAIN = "crm"
 SOLD_ONLY = "no stage is chosen, so sold leads alone count as qualified; an operator chooses: maas ads stages"

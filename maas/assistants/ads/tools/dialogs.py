@@ -13,14 +13,14 @@ from maas.assistants.ads.account import account_of
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phone, mask_phones
-from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uuid, entities, period_of
+from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, period_of
 from maas.assistants.ads.tools.crm import TEMPERATURES
 from maas.assistants.ads.tools.wordings import LIST_DIALOGS, SEARCH_DIALOGS, SHOW_DIALOG
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
-from shared.text import shorten
+from shared.text import as_uuid, shorten
 
 DOMAIN = "whatsapp"
 NO_DIALOG = "there is no such dialogue: take an id from getDialogs or getLeads"

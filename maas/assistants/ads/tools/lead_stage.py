@@ -10,7 +10,7 @@ from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, account_of
 from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.phones import mask_phones
-from maas.assistants.ads.tools.arguments import Reference, as_uuid
+from maas.assistants.ads.tools.arguments import Reference
 from maas.assistants.ads.tools.wordings import MOVE_LEAD, STAGE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
@@ -18,6 +18,7 @@ from maas.tools.calls import ToolAnswer, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
 from maas.tools.wording import Change, Preview
 from shared.db import Database
+from shared.text import as_uuid
 
 DOMAIN = "crm"
 MAX_STAGES = 20

@@ -12,7 +12,7 @@ from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.phones import mask_phone, mask_phones
-from maas.assistants.ads.tools.arguments import Reference, as_uuid
+from maas.assistants.ads.tools.arguments import Reference
 from maas.assistants.ads.tools.dialogs import DOMAIN, phone_of
 from maas.assistants.ads.tools.wordings import SEND_BULK
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -21,6 +21,7 @@ from maas.tools.calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
 from maas.tools.wording import Preview
 from shared.db import Database
+from shared.text import as_uuid
 from shared.vendors import VendorError
 
 MAX_RECIPIENTS = 50

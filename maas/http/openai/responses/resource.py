@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from maas.http.request_input import RESPONSE_PREFIX as PREFIX
+from shared.text import as_uuid
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _ECHOED: Mapping[str, Any] = {  # fields of a request that its response repeats, and their defaults
@@ -39,12 +40,7 @@ def response_id(run_id: str) -> str:
 
 def run_of(name: object) -> UUID | None:
     """The run that gave the response of this id; None if it is no id of ours."""
-    if not isinstance(name, str):
-        return None
-    try:
-        return UUID(name.removeprefix(PREFIX))
-    except ValueError:
-        return None
+    return as_uuid(name.removeprefix(PREFIX)) if isinstance(name, str) else None
 
 
 def item_id(kind: str, response: str, index: int) -> str:
