@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from starlette.responses import Response
 
 from maas.memory.dates import to_utc
+from maas.runs.answers import RunAnswer
 from shared.json import MAX_JSON_DEPTH, is_too_deep, json_parts
 from shared.text import is_blank
 
@@ -205,6 +206,12 @@ class Source(Schema):
 def to_source(row: dict[str, Any]) -> Source:
     """A source from the row of a run, which does not hold `used`."""
     return Source(**{name: row[name] for name in Source.model_fields if name in row})
+
+
+def sources_of(answer: RunAnswer) -> dict[str, Any]:
+    """What streams tell of an answer: its `sources` as JSON, and the ids of those that it `used`."""
+    sources = [to_source(one).model_dump(mode="json") for one in answer.sources]
+    return {"sources": sources, "used": [str(one["id"]) for one in answer.sources if one.get("used")]}
 
 
 Effect = Literal["read", "write", "dangerous"]

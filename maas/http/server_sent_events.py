@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 from uuid import UUID
 
 from maas.runs.event_stream import Event, EventStream, Page
@@ -30,6 +32,16 @@ async def to_lines(
     async with aclosing(pages):
         async for events in pages:
             yield "".join(map(_format, events)) if events else KEEP_ALIVE_COMMENT
+
+
+def data_line(value: Mapping[str, Any]) -> str:
+    """Return an event without id and name: its data is JSON."""
+    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
+
+
+def still_answering(run_id: UUID) -> str:
+    """Return what a stream says that ends before the answer does."""
+    return f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
 
 
 def _format(event: Event | UserEvent) -> str:

@@ -13,7 +13,7 @@ from maas.engine.states import Status
 from maas.http.a2a.errors import A2AError
 from maas.http.a2a.messages import Sender, read_task
 from maas.http.openai.completions import StreamedText
-from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
+from maas.http.server_sent_events import KEEP_ALIVE_COMMENT, data_line
 from maas.http.state import AppState
 from maas.runs.event_stream import Event
 from shared.db import CONNECTION_LOST
@@ -105,4 +105,4 @@ def _ids(task: Task) -> dict[str, Any]:
 
 
 def _line(rpc_id: str | int | None, result: dict[str, Any]) -> str:
-    return f"data: {json.dumps({'jsonrpc': '2.0', 'id': rpc_id, 'result': result}, ensure_ascii=False)}\n\n"
+    return data_line({"jsonrpc": "2.0", "id": rpc_id, "result": result})

@@ -19,7 +19,7 @@ from maas.http.ag_ui.schemas import AgentInput, AgentMessage
 from maas.http.authorize import hold_stream, principal_of, read_body
 from maas.http.chats import bad_message, conversation_named, decode_images, key_of, read_query, store_images
 from maas.http.runs import with_marks
-from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
+from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT, still_answering
 from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
 from maas.runs.answers import read_answer
@@ -28,7 +28,6 @@ from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
 BUSY = "the database does not answer; the answer is complete: GET /v1/runs/{}"
-CLOSING = "this process is shutting down; the answer is still being written: GET /v1/runs/{}?wait=60"
 
 
 async def post_ag_ui(request: Request) -> Response:
@@ -122,7 +121,7 @@ async def stream_events(
                     else:
                         yield "".join(events.events_of(event))
         if not is_answered:
-            yield events.fail(CLOSING.format(last), None)
+            yield events.fail(still_answering(last), None)
             return
     try:
         answer = None if last is None else await read_answer(state.db, last)

@@ -15,7 +15,8 @@ from maas.engine.events import EventType
 from maas.engine.states import Status
 from maas.http.ag_ui.resume import CallNames, Rejected, Reviewed, Shown
 from maas.http.openai.completions import StreamedText
-from maas.http.schemas import to_source
+from maas.http.schemas import sources_of
+from maas.http.server_sent_events import data_line
 from maas.plugins import events_of_plugins
 from maas.runs.answers import RunAnswer
 from maas.runs.event_stream import Event
@@ -93,9 +94,7 @@ class AgentEvents:
         result: dict[str, Any] = {}
         outcome: dict[str, Any] = {"type": "success"}
         if answer is not None:
-            sources = [to_source(one).model_dump(mode="json") for one in answer.sources]
-            used = [str(one["id"]) for one in answer.sources if one.get("used")]
-            events.append(_line("CUSTOM", name="maas.sources", value={"sources": sources, "used": used}))
+            events.append(_line("CUSTOM", name="maas.sources", value=sources_of(answer)))
             result = {
                 "run_id": str(answer.run_id),
                 "conversation_id": str(answer.conversation_id),
@@ -235,4 +234,4 @@ def _result(call: str, content: dict[str, Any]) -> str:
 
 
 def _line(kind: str, **fields: Any) -> str:
-    return f"data: {json.dumps({'type': kind, **fields}, ensure_ascii=False)}\n\n"
+    return data_line({"type": kind, **fields})

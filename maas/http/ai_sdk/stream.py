@@ -12,8 +12,8 @@ from uuid import UUID
 
 from maas.engine.events import EventType
 from maas.http.openai.completions import END_OF_STREAM, StreamedText
-from maas.http.schemas import to_source
-from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
+from maas.http.schemas import sources_of
+from maas.http.server_sent_events import KEEP_ALIVE_COMMENT, data_line, still_answering
 from maas.http.state import AppState
 from maas.plugins import events_of_plugins
 from maas.runs.answers import RunAnswer, read_answer
@@ -46,9 +46,7 @@ async def stream_parts(state: AppState, run_id: UUID) -> AsyncGenerator[str, Non
                 yield "".join(message.parts_of(event))
                 if event.type == "error":
                     return
-    yield message.error(
-        f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
-    )
+    yield message.error(still_answering(run_id))
 
 
 async def _read_answer(state: AppState, run_id: UUID) -> RunAnswer | None:
@@ -73,14 +71,14 @@ class _Message:
 
     def begin(self) -> str:
         start = {"type": "start", "messageId": str(self._run_id), "messageMetadata": {"run_id": str(self._run_id)}}
-        return _line(start) + _line({"type": "start-step"})
+        return data_line(start) + data_line({"type": "start-step"})
 
     def parts_of(self, event: Event) -> Iterator[str]:
         """Yield the parts of an event that is not the end of an answer."""
         data = json.loads(event.data)
         match event.type:
             case "status":
-                yield _line({"type": "data-status", "data": {"status": data["status"]}, "transient": True})
+                yield data_line({"type": "data-status", "data": {"status": data["status"]}, "transient": True})
             case EventType.TEXT:
                 yield from self._add_text(self._text.add(data["attempt"], data["delta"]))
             case EventType.TOOL_START:
@@ -93,7 +91,7 @@ class _Message:
                 yield self.error(data["message"] or "the run failed", data["code"])
             case kind if kind in self._parts:
                 yield from self._close_text()
-                yield _line({"type": f"data-{self._parts[kind]}", "data": data})
+                yield data_line({"type": f"data-{self._parts[kind]}", "data": data})
 
     def end(self, data: dict[str, Any], answer: RunAnswer | None) -> str:
         """Return the rest of the text, the sources, and the end of the message."""
@@ -107,16 +105,14 @@ class _Message:
                 "conversation_id": str(answer.conversation_id),
                 "finish": "length" if answer.is_cut else "stop",
             }
-            sources = [to_source(one).model_dump(mode="json") for one in answer.sources]
-            used = [str(one["id"]) for one in answer.sources if one.get("used")]
-            parts.append(_line({"type": "data-sources", "data": {"sources": sources, "used": used}}))
-        parts += [_line({"type": "finish-step"}), _line({"type": "finish", "messageMetadata": metadata})]
+            parts.append(data_line({"type": "data-sources", "data": sources_of(answer)}))
+        parts += [data_line({"type": "finish-step"}), data_line({"type": "finish", "messageMetadata": metadata})]
         return "".join((*parts, END_OF_STREAM))
 
     def error(self, message: str, code: str | None = None) -> str:
         """Return the end of a message without an answer."""
         text = f"{message} (run {self._run_id})" if code else message
-        return "".join((*self._close_text(), _line({"type": "error", "errorText": text}), END_OF_STREAM))
+        return "".join((*self._close_text(), data_line({"type": "error", "errorText": text}), END_OF_STREAM))
 
     def _add_text(self, delta: str) -> Iterator[str]:
         if not self._is_text_open:
@@ -125,13 +121,13 @@ class _Message:
             return
         if not self._is_text_open:
             self._is_text_open, self._texts = True, self._texts + 1
-            yield _line({"type": "text-start", "id": f"text-{self._texts}"})
-        yield _line({"type": "text-delta", "id": f"text-{self._texts}", "delta": delta})
+            yield data_line({"type": "text-start", "id": f"text-{self._texts}"})
+        yield data_line({"type": "text-delta", "id": f"text-{self._texts}", "delta": delta})
 
     def _close_text(self) -> Iterator[str]:
         if self._is_text_open:
             self._is_text_open = False
-            yield _line({"type": "text-end", "id": f"text-{self._texts}"})
+            yield data_line({"type": "text-end", "id": f"text-{self._texts}"})
 
     def _start_call(self, data: dict[str, Any]) -> str:
         self._count += 1
@@ -150,8 +146,4 @@ class _Message:
 
 
 def _tool(kind: str, part_id: str, **more: Any) -> str:
-    return _line({"type": kind, "toolCallId": part_id, "providerExecuted": True, "dynamic": True, **more})
-
-
-def _line(part: dict[str, Any]) -> str:
-    return f"data: {json.dumps(part, ensure_ascii=False)}\n\n"
+    return data_line({"type": kind, "toolCallId": part_id, "providerExecuted": True, "dynamic": True, **more})

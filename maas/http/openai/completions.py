@@ -42,7 +42,13 @@ from maas.http.openai.passthrough import find_model, pass_through
 from maas.http.openai.request import ignored_header, read_completion_request, unknown_model
 from maas.http.request_input import MAX_JSON_BODY_BYTES, read_json
 from maas.http.schemas import json_response
-from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
+from maas.http.server_sent_events import (
+    EVENT_STREAM,
+    EVENT_STREAM_HEADERS,
+    KEEP_ALIVE_COMMENT,
+    data_line,
+    still_answering,
+)
 from maas.http.state import AppState, app_state, until_sent
 from maas.passthrough.models import ProviderModel
 from maas.runs.answers import RunAnswer, read_answer
@@ -265,8 +271,7 @@ async def stream_completion(
                         yield chunk
                     state.sent_answers.add(run_id)
                     return
-    message = f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
-    yield chunks.error(error_detail(503, "leaving", message))
+    yield chunks.error(error_detail(503, "leaving", still_answering(run_id)))
 
 
 async def _finish(
@@ -316,17 +321,13 @@ class _ChunkWriter:
         chunks = [self._chunk({}, _finish_reason(completion, self._output), maas=extension)]
         if self._has_usage:
             usage = CompletionUsage.of(completion.usage).model_dump()
-            chunks.append(_data_line(self._head | {"choices": [], "usage": usage}))
+            chunks.append(data_line(self._head | {"choices": [], "usage": usage}))
         return [*chunks, END_OF_STREAM]
 
     def error(self, error: OpenAIErrorDetail) -> str:
-        return _data_line(OpenAIError(error=error).model_dump())
+        return data_line(OpenAIError(error=error).model_dump())
 
     def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         usage = {"usage": None} if self._has_usage else {}
-        return _data_line(self._head | {"choices": [choice]} | usage | more)
-
-
-def _data_line(value: dict[str, Any]) -> str:
-    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
+        return data_line(self._head | {"choices": [choice]} | usage | more)

@@ -23,7 +23,13 @@ from maas.http.errors import error_of_failed_run
 from maas.http.openai.completions import wait_for_completion
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import AssistantName, Name, QueryText, RequestBody, Schema, json_response
-from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
+from maas.http.server_sent_events import (
+    EVENT_STREAM,
+    EVENT_STREAM_HEADERS,
+    KEEP_ALIVE_COMMENT,
+    data_line,
+    still_answering,
+)
 from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
 from maas.runs.answers import RunAnswer, read_answer
@@ -188,8 +194,7 @@ async def stream_answer(state: AppState, run_id: UUID) -> AsyncGenerator[str, No
                 elif event.type in ("done", "error"):
                     yield await _last_line(state.db, run_id, event.type, json.loads(event.data))
                     return
-    message = f"this process is shutting down; the answer is still being written: GET /v1/runs/{run_id}?wait=60"
-    yield _error_line(MaasError("leaving", message))
+    yield _error_line(MaasError("leaving", still_answering(run_id)))
 
 
 async def _last_line(db: Database, run_id: UUID, kind: str, data: Mapping[str, Any]) -> str:
@@ -223,4 +228,4 @@ def _error_line(error: MaasError) -> str:
 
 
 def _data_line(kind: str, data: Mapping[str, Any]) -> str:
-    return f"data: {json.dumps({'type': kind, **data}, ensure_ascii=False)}\n\n"
+    return data_line({"type": kind, **data})
