@@ -98,6 +98,11 @@ def bad_parameter(message: str, param: str = "messages") -> MaasError:
     return MaasError("bad_parameter", message, {"param": param})
 
 
+def unsupported_parameter(message: str, param: str) -> MaasError:
+    """The error for a value of OpenAI's API that this server does not support."""
+    return MaasError("unsupported_parameter", message, {"param": param})
+
+
 def _read_object(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = body.get(name)
     if value is None:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from maas.conversations.attachments import store_upload
 from maas.http.authorize import check_body, principal_of
 from maas.http.openai import ChatMessage, ChatRequest
-from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller
+from maas.http.openai.caller import bad_parameter, read_caller, resolve_caller, unsupported_parameter
 from maas.http.openai.output import WantedOutput, is_demanded, read_output
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
@@ -76,8 +76,8 @@ async def read_completion_request(request: Request, value: object) -> Completion
     ignored = (*ignored_parameters(body, dropped), *output.ignored)
     if images and not assistant.takes_photos:
         if "images" not in unused:
-            raise _unsupported(
-                "messages", f"messages: {body.model} takes no images; leave them out, {_or_ignore('images')}"
+            raise unsupported_parameter(
+                f"messages: {body.model} takes no images; leave them out, {_or_ignore('images')}", "messages"
             )
         ignored, images = (*ignored, f"images ({len(images)})"), []
     user_id = await resolve_caller(request, caller)
@@ -132,9 +132,9 @@ def _check_parameters(body: ChatRequest, unused: Collection[str]) -> None:
         allowed = field.json_schema_extra.get("enum") if isinstance(field.json_schema_extra, dict) else None
         if isinstance(allowed, list) and getattr(body, name) not in allowed:
             if name not in _TOOL_FIELDS:
-                raise _unsupported(name, f"{name}: {field.description}; leave it out")
+                raise unsupported_parameter(f"{name}: {field.description}; leave it out", name)
             if "tools" not in unused:
-                raise _unsupported(name, f"{name}: {field.description}; leave it out, {_or_ignore('tools')}")
+                raise unsupported_parameter(f"{name}: {field.description}; leave it out, {_or_ignore('tools')}", name)
 
 
 def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
@@ -149,7 +149,9 @@ def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
     images = [_read_image(part) for part in parts if part.get("type") == "image_url"]
     if others := [part for part in parts if part.get("type") not in ("text", "image_url")]:
         kind = str(others[0].get("type"))[:40]
-        raise _unsupported("messages", f"messages: parts of the type {kind!r} are not supported; send text, image_url")
+        raise unsupported_parameter(
+            f"messages: parts of the type {kind!r} are not supported; send text, image_url", "messages"
+        )
     if len(images) > MAX_IMAGES:
         raise bad_parameter(f"messages: the last one has {len(images)} images; at most {MAX_IMAGES} are allowed")
     try:
@@ -250,7 +252,3 @@ def _parts(message: ChatMessage) -> list[dict[str, Any]]:
 def _text(message: ChatMessage) -> str:
     texts = [part.get("text") for part in _parts(message) if part.get("type") == "text"]
     return clean("\n".join(text for text in texts if isinstance(text, str)))
-
-
-def _unsupported(param: str, message: str) -> MaasError:
-    return MaasError("unsupported_parameter", message, {"param": param})

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from maas.http.openai.caller import bad_parameter
-from shared.errors import MaasError
+from maas.http.openai.caller import bad_parameter, unsupported_parameter
 
 MAX_ITEMS = 10_000
 ROLES = ("user", "assistant", "system", "developer")
@@ -63,7 +62,7 @@ def to_messages(items: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]
         elif kind in UNUSED_ITEMS:
             unused[f"input[].{kind}"] = None
         else:
-            raise _unsupported(f"{name}: items of the type {str(kind)[:40]!r} are not supported")
+            raise unsupported_parameter(f"{name}: items of the type {str(kind)[:40]!r} are not supported", "input")
     return messages, list(unused)
 
 
@@ -93,7 +92,9 @@ def _part(part: object, name: str) -> dict[str, Any]:
         return {"type": "file", "file": {one: part[one] for one in ("filename", "file_data") if one in part}}
     if kind == "input_audio" and isinstance(part.get("input_audio"), Mapping):
         return {"type": "input_audio", "input_audio": part["input_audio"]}
-    raise _unsupported(f"{name}: parts of the type {str(kind)[:40]!r} without data of their own are not supported")
+    raise unsupported_parameter(
+        f"{name}: parts of the type {str(kind)[:40]!r} without data of their own are not supported", "input"
+    )
 
 
 def _add_call(messages: list[dict[str, Any]], item: Mapping[str, Any], name: str) -> None:
@@ -124,7 +125,3 @@ def _text(item: Mapping[str, Any], field: str, name: str) -> str:
     if not isinstance(text := item.get(field), str):
         raise bad_parameter(f"{name}: needs `{field}`, a text", "input")
     return text
-
-
-def _unsupported(message: str) -> MaasError:
-    return MaasError("unsupported_parameter", message, {"param": "input"})

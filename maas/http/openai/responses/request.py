@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maas.http.openai.caller import bad_parameter
+from maas.http.openai.caller import bad_parameter, unsupported_parameter
 from maas.http.openai.responses.items import to_messages
-from shared.errors import MaasError
 
 SAME_FIELDS = (
     "model",
@@ -51,7 +50,7 @@ def to_chat(
     """
     for name, reason in UNSUPPORTED.items():
         if body.get(name) is not None:
-            raise _unsupported(name, f"{name}: {reason}; leave it out")
+            raise unsupported_parameter(f"{name}: {reason}; leave it out", name)
     if body.get("truncation") not in (None, "disabled", "auto"):
         raise bad_parameter("truncation: must be disabled or auto", "truncation")
     messages, unused = to_messages([*earlier, *items])
@@ -85,7 +84,7 @@ def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
         choice = choice.get("mode", "auto")
     if isinstance(choice, Mapping):
         if choice.get("type") != "function" or not isinstance(choice.get("name"), str):
-            raise _unsupported("tool_choice", "tool_choice: must name a function")
+            raise unsupported_parameter("tool_choice: must name a function", "tool_choice")
         choice = {"type": "function", "function": {"name": choice["name"]}}
     return {"tools": functions} | ({} if choice is None else {"tool_choice": choice})
 
@@ -93,7 +92,7 @@ def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
 def _function(tool: object) -> dict[str, Any]:
     kind = tool.get("type") if isinstance(tool, Mapping) else None
     if not isinstance(tool, Mapping) or kind != "function" or not isinstance(tool.get("name"), str):
-        raise _unsupported("tools", f"tools: only functions with a name are supported, not {str(kind)[:40]!r}")
+        raise unsupported_parameter(f"tools: only functions with a name are supported, not {str(kind)[:40]!r}", "tools")
     fields = ("name", "description", "parameters", "strict")
     return {"type": "function", "function": {one: tool[one] for one in fields if tool.get(one) is not None}}
 
@@ -118,7 +117,3 @@ def _reasoning(body: Mapping[str, Any]) -> dict[str, Any]:
     reasoning = body.get("reasoning")
     effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else None
     return {"reasoning_effort": effort} if isinstance(effort, str) else {}
-
-
-def _unsupported(param: str, message: str) -> MaasError:
-    return MaasError("unsupported_parameter", message, {"param": param})
