@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import certifi
@@ -20,11 +20,13 @@ from psycopg.rows import DictRow, dict_row
 
 from maas.plugins import sql_folders
 from maas.settings import SUBJECTS
+from shared.db import Database, open_database
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.databases import copy_of
 from tests.programs import SETTINGS
 from tests.skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
+from tests.sql.engine import Engine
 
 __all__ = ["pytest_collectreport", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
 
@@ -154,8 +156,28 @@ def database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
         yield dsn
 
 
+@pytest.fixture(scope="module")
+def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """DSN of a database of all tests of a module."""
+    with copy_of(template, postgres.dsn) as dsn:
+        yield dsn
+
+
 @pytest.fixture
 def connection(database: str) -> Iterator[psycopg.Connection[DictRow]]:
     """An open connection to `database`: autocommit, rows as dictionaries."""
     with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
         yield connection
+
+
+@pytest.fixture
+def engine(connection: psycopg.Connection[DictRow]) -> Engine:
+    """The engine, as it claims and finishes runs of `database`."""
+    return Engine(connection)
+
+
+@pytest.fixture
+async def db(database: str) -> AsyncIterator[Database]:
+    """A pool of two connections to `database`."""
+    async with open_database(database, 2, "test") as db:
+        yield db

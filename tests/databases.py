@@ -47,3 +47,12 @@ def empty(dsn: str) -> None:
             if is_held:
                 connection.execute(sql.SQL("delete from {}").format(table))
         connection.execute("delete from assistants where name in ('clerk', 'office')")
+
+
+def is_answering(dsn: str) -> bool:
+    """Whether a connection can be opened."""
+    try:
+        psycopg.connect(dsn, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True

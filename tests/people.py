@@ -77,3 +77,10 @@ def refusal(reply: httpx2.Response) -> tuple[int, str]:
     error = reply.json()
     assert error["code"] == reply.status_code and error["msg"] and "error" not in error, error
     return reply.status_code, error["error_code"]
+
+
+def signed_up(stack: Stack, **data: str) -> Person:
+    """Somebody who has just made an account."""
+    person = Person(stack)
+    assert person.sign_up(**data).status_code == 200
+    return person

@@ -13,8 +13,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from shared.postgres import EmbeddedPostgres
-from tests.databases import copy_of
 from tests.stack import Stack
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
@@ -37,12 +35,6 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
         yield running
         running.close()
-
-
-@pytest.fixture(scope="module")
-def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
-    with copy_of(template, postgres.dsn) as dsn:
-        yield dsn
 
 
 @pytest.fixture(scope="module")

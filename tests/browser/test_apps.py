@@ -11,7 +11,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.conftest import shot
 from tests.browser.test_sign_in import Opener, open_page, sign_in
 from tests.connecting import App, answer_in
-from tests.people import Person
+from tests.people import signed_up
 from tests.polling import poll
 from tests.stack import Stack
 
@@ -24,8 +24,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def test_a_person_allows_an_app_and_disconnects_it(stack: Stack, contexts: Opener) -> None:
-    person, app = Person(stack), App(stack)
-    assert person.sign_up().status_code == 200
+    person, app = signed_up(stack), App(stack)
     page = open_page(stack, contexts, f"connect?{urlencode(app.parameters())}")
     went: list[str] = []
 

@@ -311,9 +311,8 @@ def test_a_page_calls_nothing_but_its_server(stack: Stack, visit: Visitor) -> No
     assert {one.partition("{id}")[2] for one in seen if "/v1/users/" in one} <= {"/events"}  # of all runs
 
 
-def test_an_exchange_takes_few_requests(stack: Stack, visit: Visitor, word: str) -> None:
-    page = visit()
-    expect(page.get_by_label("Assistant", exact=True)).to_contain_text("Mentor")
+def count_requests(page: Page) -> list[str]:
+    """The requests to the API from now on, as they are sent."""
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -321,6 +320,13 @@ def test_an_exchange_takes_few_requests(stack: Stack, visit: Visitor, word: str)
             asked.append(f"{request.method} {path}")
 
     page.on("request", note)
+    return asked
+
+
+def test_an_exchange_takes_few_requests(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit()
+    expect(page.get_by_label("Assistant", exact=True)).to_contain_text("Mentor")
+    asked = count_requests(page)
     say(page, f"The {word} is green.")
     wait_for_answers(page, 1)
     stack.wait_archived(*[row["id"] for row in stack.rows("select id from pipeline_runs where user_query ~ %s", word)])

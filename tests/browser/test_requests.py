@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Visitor
-from tests.browser.test_chat import say
+from tests.browser.test_chat import count_requests, say
 from tests.browser.test_links import long_conversation, wait_until_quiet
 from tests.stack import Stack
 
 EXCHANGES = 60
 TO_OPEN, TO_EXCHANGE, TO_BEGIN = 6, 8, 8
-
-
-def count_requests(page: Page) -> list[str]:
-    """The requests to the API from now on, as they are sent."""
-    asked: list[str] = []
-
-    def note(request: Request) -> None:
-        if (path := urlsplit(request.url).path).startswith("/v1/"):
-            asked.append(f"{request.method} {path}")
-
-    page.on("request", note)
-    return asked
 
 
 def test_a_long_conversation_takes_few_requests(stack: Stack, visit: Visitor, word: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import shot, violations
 from tests.browser.test_chat import say, wait_for_answers
-from tests.people import PASSWORD, Person, new_email
+from tests.people import PASSWORD, new_email, signed_up
 from tests.polling import poll
 from tests.stack import Stack, maas
 
@@ -140,8 +140,7 @@ def test_after_signing_out_the_old_token_is_refused(stack: Stack, contexts: Open
 
 
 def test_a_link_of_an_administrator_sets_a_new_password(stack: Stack, contexts: Opener) -> None:
-    person = Person(stack)
-    assert person.sign_up().status_code == 200
+    person = signed_up(stack)
     link = next(word for word in maas(stack, "users", "reset", person.email).stdout.split() if "/ui/reset" in word)
     page = open_page(stack, contexts, link[link.index("reset") :])
     page.get_by_label("New password").fill("another cello")

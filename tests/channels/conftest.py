@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.flow.conftest import fresh_database, models, settings, stack, user
+from tests.flow.conftest import models, settings, stack, user
 
-__all__ = ["fresh_database", "models", "settings", "stack", "user"]
+__all__ = ["models", "settings", "stack", "user"]

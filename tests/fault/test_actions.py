@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from tests.fault.test_dialogues import executions, kill, lines, settings
+from tests.fault.test_dialogues import executions, lines, settings
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -137,7 +137,7 @@ def test_an_approved_action_is_an_exchange(stack: Stack, models: ModelServer, us
 
 def test_killed_before_it_is_claimed(stack: Stack, user: UUID, begin: Begin, propose: Propose) -> None:
     (action,) = propose(WRITE)
-    kill(stack)
+    stack.kill()
     run_id = approve(stack, action, user)
     assert state(stack, action)[0] == "approved"
     begin()
@@ -153,7 +153,7 @@ def test_killed_between_claim_and_execution(stack: Stack, user: UUID, begin: Beg
         run_id = approve(stack, action, user)
         waits = "select from pg_locks where relation = 'tool_counts'::regclass and not granted"
         poll(lambda: stack.rows(waits), what="the call waits")
-        kill(stack)
+        stack.kill()
     assert (lines(stack), state(stack, action)[0]) == ([], "executing")
     begin()
     finish(stack, run_id)
@@ -184,7 +184,7 @@ def test_killed_within_the_execution(
     (action,) = propose(SLOWLY)
     run_id = approve(stack, action, user)
     poll(lambda: lines(stack) == ["one"])
-    kill(stack)
+    stack.kill()
     (stack.folder / "go").touch()
     begin(toolset)
     assert finish(stack, run_id)["status"] == "COMPLETED"
@@ -202,7 +202,7 @@ def test_killed_before_the_answer(
     run_id = approve(stack, action, user)
     calls = models.calls["responder"]
     poll(lambda: models.calls["responder"] > calls)
-    kill(stack)
+    stack.kill()
     assert state(stack, action) == ("done", {"written": "one"})
     models.release("responder")
     begin("SMALL")
@@ -220,7 +220,7 @@ def test_another_tool_is_not_what_was_approved(
 ) -> None:
     """Never executed, and the user reads why even if the model is dead."""
     (action,) = propose(SLOWLY)
-    kill(stack)
+    stack.kill()
     models.statuses["responder"] = 400
     run_id = approve(stack, action, user)
     begin(toolset)
@@ -235,7 +235,7 @@ def test_a_read_that_was_approved(stack: Stack, user: UUID, begin: Begin, propos
     (action,) = propose(("read_slowly", "{}"), mode="ask")
     run_id = approve(stack, action, user)
     poll(lambda: lines(stack) == ["read"])
-    kill(stack)
+    stack.kill()
     (stack.folder / "go").touch()
     begin()
     finish(stack, run_id)
@@ -252,7 +252,7 @@ def test_arguments_that_the_tool_itself_refuses(stack: Stack, user: UUID, propos
 
 def test_arguments_changed_behind_the_decision(stack: Stack, user: UUID, begin: Begin, propose: Propose) -> None:
     (action,) = propose(WRITE)
-    kill(stack)
+    stack.kill()
     run_id = approve(stack, action, user)
     stack.rows('update chat_pending_actions set tool_args = \'{"text": "two"}\' where id = %s', action)
     begin()
@@ -340,7 +340,7 @@ def test_a_rejected_one_never_happens_and_the_next_answer_knows(
 def test_cancelled_before_it_was_executed(stack: Stack, user: UUID, begin: Begin, propose: Propose) -> None:
     """It stands as failed, and executes when its run is tried again."""
     (action,) = propose(WRITE)
-    kill(stack)
+    stack.kill()
     run_id = approve(stack, action, user)
     stack.rows("select maas_cancel_run(%s)", run_id)
     begin()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -74,11 +73,6 @@ def tool_results(models: ModelServer) -> list[dict[str, Any]]:
     return [json.loads(turn["content"]) for turn in last["messages"] if turn["role"] == "tool"]
 
 
-def kill(stack: Stack) -> None:
-    for process in list(stack._processes):
-        stack.stop(process, signal.SIGKILL)
-
-
 def executions(stack: Stack, run_id: UUID) -> list[tuple[str, str, int]]:
     rows = stack.rows("select tool, status, attempt from tool_executions where run_id = %s order by id", run_id)
     return [(row["tool"], row["status"], row["attempt"]) for row in rows]
@@ -121,7 +115,7 @@ def test_killed_before_its_first_reply(stack: Stack, models: ModelServer, user: 
     clerk()
     run_id = ask(stack, user)
     poll(lambda: models.calls["responder"] == 1)
-    kill(stack)
+    stack.kill()
     models.release("responder")
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
@@ -137,7 +131,7 @@ def test_killed_between_reply_and_call(stack: Stack, models: ModelServer, user: 
         run_id = ask(stack, user)
         waits = "select from pg_locks where relation = 'tool_executions'::regclass and not granted"
         poll(lambda: stack.rows(waits), what="the call waits")
-        kill(stack)
+        stack.kill()
         # Without its client it would still begin the write.
         stack.rows(waits.replace("select", "select pg_terminate_backend(pid)"))
     assert lines(stack) == []
@@ -152,7 +146,7 @@ def test_killed_within_a_write(stack: Stack, models: ModelServer, user: UUID, cl
     clerk()
     run_id = ask(stack, user)
     poll(lambda: lines(stack) == ["one"])
-    kill(stack)
+    stack.kill()
     (stack.folder / "go").touch()
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
@@ -166,7 +160,7 @@ def test_killed_within_a_read(stack: Stack, models: ModelServer, user: UUID, cle
     clerk()
     run_id = ask(stack, user)
     poll(lambda: lines(stack) == ["one", "read"])
-    kill(stack)
+    stack.kill()
     (stack.folder / "go").touch()
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
@@ -180,7 +174,7 @@ def test_killed_before_its_second_reply(stack: Stack, models: ModelServer, user:
     clerk()
     run_id = ask(stack, user)
     poll(lambda: models.calls["responder"] == 2)
-    kill(stack)
+    stack.kill()
     models.release("responder")
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
@@ -196,7 +190,7 @@ def test_every_round_but_the_last_is_asked_once(stack: Stack, models: ModelServe
     clerk()
     run_id = ask(stack, user)
     poll(lambda: models.calls["responder"] == 3)
-    kill(stack)
+    stack.kill()
     models.release("responder")
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
@@ -304,7 +298,7 @@ def test_a_replay_lets_no_tool_act(stack: Stack, models: ModelServer, user: UUID
     clerk()
     run_id = ask(stack, user)
     assert answer(stack, run_id)["status"] == "COMPLETED"
-    kill(stack)
+    stack.kill()
     done = maas(
         stack, "replay", str(run_id), "--stage", "final_responder", PYTHONPATH=str(ROOT), **settings(stack, models)
     )

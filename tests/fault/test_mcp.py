@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from tests.contract.test_mcp import FAULTY, SELF, TIME, children
-from tests.fault.test_dialogues import answer, ask, executions, kill, tool_results
+from tests.fault.test_dialogues import answer, ask, executions, tool_results
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.sql.traces import tables_with
@@ -165,10 +165,10 @@ def test_a_quarantined_run_has_the_tools_too(stack: Stack, models: ModelServer, 
     clerk(["time"], time=TIME)
     run_id = ask(stack, user)
     poll(lambda: models.calls["responder"] == 1)
-    kill(stack)
+    stack.kill()
     clerk(["time"], time=TIME)
     poll(lambda: models.calls["responder"] == 2)
-    kill(stack)
+    stack.kill()
     models.release("responder")
     clerk(["time"], time=TIME)
     assert answer(stack, run_id)["status"] == "COMPLETED"

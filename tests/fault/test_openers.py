@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from tests.fault.test_dialogues import tool_results
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack, maas
@@ -89,17 +89,6 @@ def lines(stack: Stack, word: str) -> list[str]:
     return [line for line in found if line.startswith(word)]
 
 
-def tool_results(models: ModelServer) -> list[dict[str, Any]]:
-    """The results that the model was sent last."""
-    last = [one for one in models.requests if one["model"] == "responder"][-1]
-    return [json.loads(turn["content"]) for turn in last["messages"] if turn["role"] == "tool"]
-
-
-def kill(stack: Stack) -> None:
-    for process in list(stack._processes):
-        stack.stop(process, signal.SIGKILL)
-
-
 def everything(stack: Stack) -> str:
     """All that was stored of any run, and all logs."""
     tables = (
@@ -152,7 +141,7 @@ def test_values_after_an_approval(
     asked = ask(stack, user, conversation, **metadata)
     answer(stack, asked)
     stack.rows("update chat_conversations set ad_account_id = 'act_8' where id = %s", conversation)
-    kill(stack)
+    stack.kill()
     shop()
     models.rounds["responder"] = []
     answer(stack, approve(stack, user, asked))
@@ -236,7 +225,7 @@ def test_a_write_that_was_made_before_a_kill(stack: Stack, models: ModelServer, 
     shop()
     run_id = ask(stack, user)
     poll(lambda: models.calls["responder"] == 2, what="it asks for words")
-    kill(stack)
+    stack.kill()
     models.release("responder")
     shop(connected=False)
     assert answer(stack, run_id) == "A model answered."

@@ -6,13 +6,13 @@ import os
 import signal
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
 
 from maas.engine.listener import NotifyListener
 from maas.plugins import sql_folders
 from shared.db import open_database
 from shared.postgres import EmbeddedPostgres, acquire
+from tests.databases import is_answering
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -305,15 +305,7 @@ def _lane_and_status(stack: Stack, run_id: UUID) -> tuple[int, str]:
 def _kill_postgres(server: EmbeddedPostgres) -> None:
     before = server.pid
     os.kill(before, signal.SIGKILL)
-    poll(lambda: server.pid != before and _answers(server.dsn), 30)
-
-
-def _answers(dsn: str) -> bool:
-    try:
-        psycopg.connect(dsn, connect_timeout=2).close()
-    except psycopg.OperationalError:
-        return False
-    return True
+    poll(lambda: server.pid != before and is_answering(server.dsn), 30)
 
 
 def _ask_until_accepted(stack: Stack, user: UUID) -> UUID:

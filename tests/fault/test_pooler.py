@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-import psycopg
 import pytest
 
+from tests.databases import is_answering
 from tests.polling import poll
 from tests.stack import Stack, free_port
 
@@ -42,7 +42,7 @@ def pool(database: str, reachable_tmp: Path) -> Iterator[Pool]:
         with (folder / "log").open("wb") as log:
             running.append(subprocess.Popen([str(PROGRAM), *user, str(folder / "ini")], stdout=log, stderr=log))
         pooled = parts._replace(netloc=parts.netloc.replace(f":{parts.port}", f":{port}")).geturl()
-        poll(lambda: running[0].poll() is not None or _answers(pooled), what="PgBouncer answers")
+        poll(lambda: running[0].poll() is not None or is_answering(pooled), what="PgBouncer answers")
         assert running[0].poll() is None, (folder / "log").read_text()
         return pooled
 
@@ -57,14 +57,6 @@ def _forget() -> str:
     said = subprocess.run([str(PROGRAM), "--version"], capture_output=True, text=True, check=True).stdout
     minor = int(said.split()[1].split(".")[1])
     return "max_prepared_statements = 0\n" if minor >= 21 else ""
-
-
-def _answers(dsn: str) -> bool:
-    try:
-        psycopg.connect(dsn, connect_timeout=2).close()
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def test_sessions_may_be_pooled_those_that_listen_too(pool: Pool, database: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.fault.test_actions import ask, finish
-from tests.fault.test_dialogues import kill, settings
+from tests.fault.test_dialogues import settings
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -68,7 +68,7 @@ def test_after_a_crash_the_model_reads_the_same(fail: Fail, stack: Stack, models
     models.hold_after("responder", before + 2)
     run_id = ask(stack, user, "Look.", conversation)
     poll(lambda: models.calls["responder"] == before + 3, what="two calls have failed")
-    kill(stack)
+    stack.kill()
     models.release("responder")
     stack.start_orchestrator(**settings(stack, models))
     assert finish(stack, run_id)["status"] == "COMPLETED"

@@ -11,7 +11,7 @@ import pytest
 
 from maas.tools.waiting_actions import MARK
 from tests.fault.test_actions import ask, finish, last_prompt, state
-from tests.fault.test_dialogues import kill, lines, settings
+from tests.fault.test_dialogues import lines, settings
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -283,7 +283,7 @@ def test_killed_after_the_decision(stack: Stack, models: ModelServer, user: UUID
     run_id = ask(stack, user, "да", conversation)
     poll(lambda: actions(stack) == ["approved"], what="it is decided")
     poll(lambda: models.calls["responder"] == before + 2, what="the model is asked for words")
-    kill(stack)
+    stack.kill()
     models.release("responder")
     stack.keep_orchestrator(**settings(stack, models))
     assert finish(stack, run_id)["status"] == "COMPLETED"
@@ -302,7 +302,7 @@ def test_killed_after_a_decision_on_some(stack: Stack, models: ModelServer, user
     run_id = ask(stack, user, "да, кроме второго", conversation)
     poll(lambda: actions(stack) == ["approved", "pending"], what="it is decided")
     poll(lambda: models.calls["responder"] == before + 2, what="the model is asked for words")
-    kill(stack)
+    stack.kill()
     models.release("responder")
     stack.start_orchestrator(**settings(stack, models))
     run = finish(stack, run_id)

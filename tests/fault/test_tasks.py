@@ -14,7 +14,7 @@ import pytest
 from maas.agents.tasks import MAX_RESULTS_TOKENS
 from shared import tokens
 from tests.fault.test_actions import approve, finish
-from tests.fault.test_dialogues import executions, kill, lines, settings
+from tests.fault.test_dialogues import executions, lines, settings
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack, maas
@@ -189,7 +189,7 @@ def test_killed_within_a_step(
     begin(toolset)
     run_id = task(stack, user, [write("one"), step, write("three", 1), write("four", 2)])
     wait_for(stack, *written[:2])
-    kill(stack)
+    stack.kill()
     assert states(stack, run_id) == ["done", "running", "pending", "pending"]
     go(stack)
     begin(toolset)
@@ -211,7 +211,7 @@ def test_killed_between_call_and_step(stack: Stack, user: UUID, begin: Begin) ->
         go(stack)
         waits = "select from pg_locks where relation = 'task_steps'::regclass and not granted"
         poll(lambda: stack.rows(waits), what="the end of the step waits")
-        kill(stack)
+        stack.kill()
     begin()
     assert finish(stack, run_id)["status"] == "COMPLETED"
     assert (lines(stack), states(stack, run_id)) == (["one", "two"], ["done", "done"])
@@ -220,7 +220,7 @@ def test_killed_between_call_and_step(stack: Stack, user: UUID, begin: Begin) ->
 
 def test_killed_before_its_first_step(stack: Stack, user: UUID, begin: Begin) -> None:
     begin()
-    kill(stack)
+    stack.kill()
     run_id = task(stack, user, [write("one")])
     begin()
     assert finish(stack, run_id)["status"] == "COMPLETED" and lines(stack) == ["one"]
@@ -231,7 +231,7 @@ def test_killed_while_a_model_is_asked(stack: Stack, models: ModelServer, user: 
     begin()
     run_id = task(stack, user, [write("one"), think(1)])
     poll(lambda: models.calls["responder"] == 1)
-    kill(stack)
+    stack.kill()
     models.release("responder")
     begin()
     assert finish(stack, run_id)["status"] == "COMPLETED"

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
-from shared.postgres import EmbeddedPostgres
-from tests.databases import copy_of
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.provider import Provider
 from tests.stack import Stack
-
-
-@pytest.fixture(scope="module")
-def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
-    """DSN of a database of this module."""
-    with copy_of(template, postgres.dsn) as dsn:
-        yield dsn
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +26,14 @@ def stack(fresh_database: str, settings: dict[str, str], tmp_path_factory: pytes
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
         running.start_server()
         running.start_orchestrator()
+        yield running
+
+
+@pytest.fixture
+def bare(database: str, tmp_path: Path) -> Iterator[Stack]:
+    """A server on a database of the test, without an orchestrator: requests are taken and wait."""
+    with Stack(database, tmp_path) as running:
+        running.start_server()
         yield running
 
 

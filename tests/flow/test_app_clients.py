@@ -8,7 +8,7 @@ import pytest
 
 from tests.connecting import REDIRECT, App, error_of, register
 from tests.logins import login
-from tests.people import Person
+from tests.people import Person, signed_up
 from tests.stack import Stack
 
 
@@ -22,12 +22,6 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ):
         running.start_server(DATABASE_URL=address)
         yield running
-
-
-def signed_up(stack: Stack) -> Person:
-    person = Person(stack)
-    assert person.sign_up().status_code == 200
-    return person
 
 
 @pytest.fixture

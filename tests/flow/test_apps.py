@@ -13,7 +13,7 @@ import pytest
 from maas.accounts import hash_token
 from tests.connecting import App, answer_in, error_of, register
 from tests.logins import login
-from tests.people import Person
+from tests.people import Person, signed_up
 from tests.polling import poll
 from tests.stack import Stack, maas
 
@@ -31,12 +31,6 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ):
         running.start_server(DATABASE_URL=address)
         yield running
-
-
-def signed_up(stack: Stack) -> Person:
-    person = Person(stack)
-    assert person.sign_up().status_code == 200
-    return person
 
 
 @pytest.fixture

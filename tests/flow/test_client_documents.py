@@ -111,12 +111,6 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         yield site
 
 
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
-
-
 async def refusal(db: Database, documents: ClientDocuments, client_id: str) -> str:
     with pytest.raises(MaasError) as raised:
         await get_client(db, documents, client_id)

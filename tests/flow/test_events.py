@@ -12,7 +12,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 from pytest_httpserver import HTTPServer
 
 from maas.engine.events import EventLog, EventType, RunEvents
@@ -34,25 +34,6 @@ def statuses(events: list[SseEvent]) -> list[str]:
 
 def words(events: list[SseEvent]) -> str:
     return "".join(one.data["delta"] for one in events if one.type == "text")
-
-
-@pytest.fixture
-def bare(database: str, tmp_path: Path) -> Iterator[Stack]:
-    """A server without an orchestrator: the test is the engine."""
-    with Stack(database, tmp_path) as stack:
-        stack.start_server()
-        yield stack
-
-
-@pytest.fixture
-def connection(database: str) -> Iterator[psycopg.Connection[DictRow]]:
-    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
-        yield connection
-
-
-@pytest.fixture
-def engine(connection: psycopg.Connection[DictRow]) -> Engine:
-    return Engine(connection)
 
 
 def test_a_run_is_followed_to_its_answer(stack: Stack, user: UUID) -> None:

@@ -21,7 +21,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from tests.connecting import answer_in
-from tests.people import COOKIE_MODE, PASSWORD, Person
+from tests.people import COOKIE_MODE, PASSWORD, Person, signed_up
 from tests.polling import apoll
 from tests.stack import ROOT, Stack
 
@@ -38,9 +38,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def ann(stack: Stack) -> Person:
-    person = Person(stack)
-    assert person.sign_up().status_code == 200
-    return person
+    return signed_up(stack)
 
 
 @dataclass

@@ -9,10 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 from uuid import UUID, uuid4
@@ -334,43 +333,35 @@ async def test_the_key_decides(stack: Stack, name: str) -> None:
                     await refused(client, "add_memory", memory="x", user_id=foreign)
 
 
-@pytest.fixture
-def idle(database: str, tmp_path: Path) -> Iterator[Stack]:
-    """A server without an orchestrator: requests are taken and wait."""
-    with Stack(database, tmp_path) as running:
-        running.start_server()
-        yield running
-
-
-async def test_a_request_outlives_who_asked_for_it(idle: Stack) -> None:
+async def test_a_request_outlives_who_asked_for_it(bare: Stack) -> None:
     """Too slow, cancelled, or cut off by the end of the server: it is taken, and get_run goes on."""
     asked = "select id from pipeline_runs where user_query = %s and cancel_requested_at is null"
-    async with connected(url_of(idle), **{"x-maas-user": "ann"}) as client:
+    async with connected(url_of(bare), **{"x-maas-user": "ann"}) as client:
         slow = await call(client, "ask", query="Is it slow?", wait=0.1)
         assert slow["status"] == "NEW" and slow["answer"] is None
         cancelled = asyncio.create_task(client.call_tool("ask", {"query": "Is it cancelled?"}))
-        await apoll(lambda: idle.rows(asked, "Is it cancelled?"))
+        await apoll(lambda: bare.rows(asked, "Is it cancelled?"))
         cancelled.cancel()
         await asyncio.gather(cancelled, return_exceptions=True)
         assert (await call(client, "get_run", request_id=slow["request_id"]))["status"] == "NEW"
         early = asyncio.create_task(call(client, "ask", query="Is it told to come back?"))
-        await apoll(lambda: idle.rows(asked, "Is it told to come back?"))
-        (server,) = idle._processes
+        await apoll(lambda: bare.rows(asked, "Is it told to come back?"))
+        (server,) = bare._processes
         server.send_signal(signal.SIGTERM)
         assert (await early)["status"] == "NEW"
-        idle.stop(server)
-        idle.start_server()
-    async with program(url_of(idle), "--user", "ann") as client:
+        bare.stop(server)
+        bare.start_server()
+    async with program(url_of(bare), "--user", "ann") as client:
         cut = asyncio.create_task(client.call_tool("ask", {"query": "Is it cut off?"}))
-        (row,) = await apoll(lambda: idle.rows(asked, "Is it cut off?"))
+        (row,) = await apoll(lambda: bare.rows(asked, "Is it cut off?"))
         await asyncio.sleep(0.5)  # its id is on the way to the program
-        idle.stop(idle._processes[0], signal.SIGKILL)
+        bare.stop(bare._processes[0], signal.SIGKILL)
         said = await cut
-        assert said.is_error and url_of(idle) in text_of(said) and str(row["id"]) in text_of(said)
+        assert said.is_error and url_of(bare) in text_of(said) and str(row["id"]) in text_of(said)
         assert "does not answer" in await refused(client, "search_memories", query="boat")
-        idle.start_server()
-        idle.start_orchestrator()
-        for run in (row["id"], idle.rows(asked, "Is it cancelled?")[0]["id"]):
+        bare.start_server()
+        bare.start_orchestrator()
+        for run in (row["id"], bare.rows(asked, "Is it cancelled?")[0]["id"]):
             assert (await call(client, "get_run", request_id=str(run), wait=20))["status"] == "COMPLETED"
 
 

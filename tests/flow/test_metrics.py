@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from maas.cli.up import prepare_database
@@ -18,14 +16,6 @@ from tests.polling import poll
 from tests.stack import Stack
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
-
-
-@pytest.fixture
-def small(database: str, tmp_path: Path) -> Iterator[Stack]:
-    """A server on a database of its own; each test starts its orchestrators."""
-    with Stack(database, tmp_path) as running:
-        running.start_server()
-        yield running
 
 
 def scrape(stack: Stack) -> Samples:
@@ -47,18 +37,18 @@ def finished(samples: Samples, status: str = "COMPLETED", code: str = "") -> flo
     return value(samples, "maas_runs_finished_total", kind="ask", status=status, code=code)
 
 
-def test_counters_move_when_runs_are_done(small: Stack) -> None:
-    before = scrape(small)
+def test_counters_move_when_runs_are_done(bare: Stack) -> None:
+    before = scrape(bare)
     assert (finished(before), finished(before, "FAILED", "engine_died")) == (0, 0)
     assert value(before, "maas_orchestrators") == 0
-    small.start_orchestrator()
+    bare.start_orchestrator()
     users = [uuid4() for _ in range(6)]
-    small.wait_archived(*(small.ask(user, f"My number is {n}.") for n, user in enumerate(users)))
-    small.answer(small.ask(users[0], "я" * 32_000))
-    poll(lambda: finished(scrape(small)) == 6 and finished(scrape(small), "FAILED", "query_too_long") == 1)
+    bare.wait_archived(*(bare.ask(user, f"My number is {n}.") for n, user in enumerate(users)))
+    bare.answer(bare.ask(users[0], "я" * 32_000))
+    poll(lambda: finished(scrape(bare)) == 6 and finished(scrape(bare), "FAILED", "query_too_long") == 1)
     counts = {"claim": 7, "analyzer": 7, "final_responder": 6, "archivist": 6, "answer": 6}
-    poll(lambda: {stage: value(scrape(small), "maas_stage_seconds_count", stage=stage) for stage in counts} == counts)
-    after = scrape(small)
+    poll(lambda: {stage: value(scrape(bare), "maas_stage_seconds_count", stage=stage) for stage in counts} == counts)
+    after = scrape(bare)
     assert value(after, "maas_database_up") == value(after, "maas_orchestrators") == 1
     parts = sum(
         value(after, "maas_stage_seconds_sum", stage=stage)
@@ -72,11 +62,11 @@ def test_counters_move_when_runs_are_done(small: Stack) -> None:
     assert value(after, "maas_queue_oldest_seconds") == 0
 
 
-def test_buckets_are_cumulative(small: Stack, user: UUID) -> None:
-    small.start_orchestrator()
-    small.wait_archived(small.ask(user, "A tent is green."), small.ask(user, "A kayak is red."))
-    poll(lambda: finished(scrape(small)) == 2)
-    samples = scrape(small)
+def test_buckets_are_cumulative(bare: Stack, user: UUID) -> None:
+    bare.start_orchestrator()
+    bare.wait_archived(bare.ask(user, "A tent is green."), bare.ask(user, "A kayak is red."))
+    poll(lambda: finished(scrape(bare)) == 2)
+    samples = scrape(bare)
     buckets = sorted(
         (float(dict(labels)["le"]), count)
         for (name, labels), count in samples.items()
@@ -86,34 +76,34 @@ def test_buckets_are_cumulative(small: Stack, user: UUID) -> None:
     assert buckets[0][0] == 0.001 and buckets[-1] == (float("inf"), 2)
 
 
-def test_the_queue_is_seen_without_any_orchestrator(small: Stack, user: UUID) -> None:
+def test_the_queue_is_seen_without_any_orchestrator(bare: Stack, user: UUID) -> None:
     for _ in range(3):
-        small.ask(user, "Is anybody there?")
-    poll(lambda: value(scrape(small), "maas_queue_oldest_seconds") > 0.1)
-    assert value(scrape(small), "maas_queue_runs", lane="inbox") == 3
+        bare.ask(user, "Is anybody there?")
+    poll(lambda: value(scrape(bare), "maas_queue_oldest_seconds") > 0.1)
+    assert value(scrape(bare), "maas_queue_runs", lane="inbox") == 3
 
 
-def test_counters_outlive_their_processes(small: Stack, user: UUID) -> None:
+def test_counters_outlive_their_processes(bare: Stack, user: UUID) -> None:
     """Two orchestrators, one stopped and one killed, then a third: nothing falls back."""
-    first, second = small.start_orchestrator(), small.start_orchestrator()
-    small.wait_archived(*(small.ask(uuid4(), f"Fact {n}.") for n in range(8)))
-    poll(lambda: finished(scrape(small)) == 8)
-    small.stop(first)
-    small.stop(second, signal.SIGKILL)
-    assert finished(scrape(small)) == 8
-    third = small.start_orchestrator()
-    small.wait_archived(small.ask(user, "One more."))
-    small.stop(third)
-    assert finished(scrape(small)) == 9, "a stopped process leaves nothing uncounted"
+    first, second = bare.start_orchestrator(), bare.start_orchestrator()
+    bare.wait_archived(*(bare.ask(uuid4(), f"Fact {n}.") for n in range(8)))
+    poll(lambda: finished(scrape(bare)) == 8)
+    bare.stop(first)
+    bare.stop(second, signal.SIGKILL)
+    assert finished(scrape(bare)) == 8
+    third = bare.start_orchestrator()
+    bare.wait_archived(bare.ask(user, "One more."))
+    bare.stop(third)
+    assert finished(scrape(bare)) == 9, "a stopped process leaves nothing uncounted"
 
 
-def test_requests_are_counted_by_route(small: Stack, user: UUID) -> None:
-    run_id = small.ask(user, "Who counts me?")
-    small.client.get(f"/v1/runs/{run_id}")
-    small.client.get(f"/v1/runs/{uuid4()}")
-    small.client.request("TRACE", "/v1/runs")
-    small.client.get("/somewhere/else")
-    samples = scrape(small)
+def test_requests_are_counted_by_route(bare: Stack, user: UUID) -> None:
+    run_id = bare.ask(user, "Who counts me?")
+    bare.client.get(f"/v1/runs/{run_id}")
+    bare.client.get(f"/v1/runs/{uuid4()}")
+    bare.client.request("TRACE", "/v1/runs")
+    bare.client.get("/somewhere/else")
+    samples = scrape(bare)
     for method, path, status in (
         ("POST", "/v1/runs", "202"),
         ("GET", "/v1/runs/{id}", "200"),

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
-
-import pytest
 
 from tests.stack import Stack
 
@@ -20,14 +16,6 @@ STATES = {
     "paused": "queue_state = -3",
     "scheduled": "queue_state = -4, run_at = now() + interval '1 hour'",
 }
-
-
-@pytest.fixture
-def idle(database: str, tmp_path: Path) -> Iterator[Stack]:
-    """A server, and nobody who answers."""
-    with Stack(database, tmp_path) as running:
-        running.start_server()
-        yield running
 
 
 def queued(stack: Stack, state: str, user: UUID, query: str = "Where is Comet?", kind: str = "ask") -> str:
@@ -43,29 +31,29 @@ def listed(stack: Stack, **parameters: Any) -> list[str]:
     return [run["request_id"] for run in reply.json()["results"]]
 
 
-def test_each_figure_of_the_queue_is_a_list_of_its_runs(idle: Stack) -> None:
+def test_each_figure_of_the_queue_is_a_list_of_its_runs(bare: Stack) -> None:
     """A trial, too: the figure counts it."""
-    runs = {state: [queued(idle, state, uuid4()), queued(idle, state, uuid4(), kind="archive")] for state in STATES}
-    runs["runnable"].append(queued(idle, "runnable", uuid4(), kind="trial"))
-    figures = idle.client.get("/v1/admin/metrics").json()["queue"]
+    runs = {state: [queued(bare, state, uuid4()), queued(bare, state, uuid4(), kind="archive")] for state in STATES}
+    runs["runnable"].append(queued(bare, "runnable", uuid4(), kind="trial"))
+    figures = bare.client.get("/v1/admin/metrics").json()["queue"]
     assert {state: len(found) for state, found in runs.items()} == figures
-    assert {state: sorted(listed(idle, queue=state)) for state in figures} == {
+    assert {state: sorted(listed(bare, queue=state)) for state in figures} == {
         state: sorted(found) for state, found in runs.items()
     }
 
 
-def test_other_filters_narrow_a_list_of_the_queue(idle: Stack) -> None:
+def test_other_filters_narrow_a_list_of_the_queue(bare: Stack) -> None:
     user = uuid4()
-    mine = queued(idle, "paused", user, "Where is the kayak?")
-    other = queued(idle, "paused", uuid4())
-    import_ = queued(idle, "paused", uuid4(), kind="archive")
-    assert listed(idle, queue="paused", user_id=str(user)) == [mine]
-    assert listed(idle, queue="paused", q="KAYAK") == [mine]
-    assert listed(idle, queue="paused", kind="archive") == [import_]
-    assert listed(idle, queue="paused", status="FAILED") == []
-    assert listed(idle, queue="paused", assistant="mentor") == [import_, other, mine]
-    page = idle.client.get("/v1/admin/runs", params={"queue": "paused", "limit": 2}).json()
+    mine = queued(bare, "paused", user, "Where is the kayak?")
+    other = queued(bare, "paused", uuid4())
+    import_ = queued(bare, "paused", uuid4(), kind="archive")
+    assert listed(bare, queue="paused", user_id=str(user)) == [mine]
+    assert listed(bare, queue="paused", q="KAYAK") == [mine]
+    assert listed(bare, queue="paused", kind="archive") == [import_]
+    assert listed(bare, queue="paused", status="FAILED") == []
+    assert listed(bare, queue="paused", assistant="mentor") == [import_, other, mine]
+    page = bare.client.get("/v1/admin/runs", params={"queue": "paused", "limit": 2}).json()
     assert [run["request_id"] for run in page["results"]] == [import_, other]
-    assert listed(idle, queue="paused", limit=2, before=page["next"]) == [mine]
-    refused = idle.client.get("/v1/admin/runs", params={"queue": "finished"})
+    assert listed(bare, queue="paused", limit=2, before=page["next"]) == [mine]
+    refused = bare.client.get("/v1/admin/runs", params={"queue": "finished"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "bad_parameter")

@@ -15,7 +15,7 @@ import jwt
 import pytest
 
 from tests.logins import login
-from tests.people import PASSWORD, Person, new_email, post, refresh, refusal
+from tests.people import PASSWORD, Person, new_email, post, refresh, refusal, signed_up
 from tests.polling import poll
 from tests.programs import run_maas
 from tests.stack import Stack, maas
@@ -37,9 +37,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def ann(stack: Stack) -> Person:
-    person = Person(stack)
-    assert person.sign_up(name="Ann").status_code == 200
-    return person
+    return signed_up(stack, name="Ann")
 
 
 def test_a_session_opens_the_memory_of_its_user(stack: Stack, ann: Person) -> None:

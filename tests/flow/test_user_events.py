@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 import pytest
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 
 from maas.http.server_sent_events import KEEP_ALIVE_COMMENT, to_lines
 from maas.runs.run_watcher import RunWatcher, watch_user
@@ -25,19 +25,6 @@ from tests.polling import poll
 from tests.sql.engine import Engine, insert
 from tests.sse import SseEvent, parse
 from tests.stack import Stack
-
-
-@pytest.fixture
-def bare(database: str, tmp_path: Path) -> Iterator[Stack]:
-    """A server without an orchestrator: the test is the engine."""
-    with Stack(database, tmp_path) as stack:
-        stack.start_server()
-        yield stack
-
-
-@pytest.fixture
-def engine(connection: psycopg.Connection[DictRow]) -> Engine:
-    return Engine(connection)
 
 
 @contextmanager

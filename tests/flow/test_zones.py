@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -22,7 +21,7 @@ from maas.memory.query import SearchFilter
 from maas.memory.search import search
 from maas.settings import load_settings
 from maas.settings.models import ROLES
-from shared.db import Database, open_database
+from shared.db import Database
 from shared.models import Reply, Request
 from tests.stack import Stack, maas
 from workers import archivist, draft_builder
@@ -49,12 +48,6 @@ class RecordingModel(BuiltinModel):
     async def complete(self, request: Request, timeout: float) -> Reply:
         self.requests.append(request)
         return await super().complete(request, timeout)
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 def deps_in(db: Database, zone: str) -> tuple[Deps, RecordingModel]:

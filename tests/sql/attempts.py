@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import psycopg
+from psycopg import errors
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
@@ -322,3 +323,14 @@ if __name__ == "__main__":
     with psycopg.connect(sys.argv[1], autocommit=True, row_factory=dict_row) as session:
         populate(session)
         print(matrix(session), end="")
+
+
+def may_execute(connection: Connection, role: str, user: UUID, statement: str) -> bool:
+    """Whether Postgres lets this user of a role execute a statement, which is undone."""
+    try:
+        with connection.transaction(force_rollback=True):
+            become(connection, role, user)
+            connection.execute(statement.encode())
+    except errors.InsufficientPrivilege:
+        return False
+    return True

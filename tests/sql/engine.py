@@ -116,3 +116,15 @@ def rows_read(connection: psycopg.Connection[DictRow]) -> int:
     ).fetchone()
     assert row is not None
     return int(row["n"])
+
+
+def one(connection: psycopg.Connection[DictRow], query: str, *args: object) -> DictRow:
+    """The first row of a query that finds one."""
+    row = connection.execute(query.encode(), args).fetchone()
+    assert row is not None
+    return row
+
+
+def value(connection: psycopg.Connection[DictRow], query: str, *args: object) -> Any:
+    """The first value of that row."""
+    return next(iter(one(connection, query, *args).values()))

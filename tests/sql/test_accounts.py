@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import UUID
 
 import psycopg
@@ -11,7 +12,7 @@ from psycopg import errors
 from psycopg.rows import DictRow, dict_row
 
 from tests.polling import poll
-from tests.sql.attempts import ROLES, become, values
+from tests.sql.attempts import ROLES, may_execute, values
 from tests.sql.traces import tables_with
 
 Connection = psycopg.Connection[DictRow]
@@ -48,15 +49,7 @@ def test_no_role_reads_a_hash_but_servers_by_functions(connection: Connection, r
     user = add(connection, "ann@example.org")
     begin(connection, user, "first")
 
-    def may(statement: str) -> bool:
-        try:
-            with connection.transaction(force_rollback=True):
-                become(connection, role, user)
-                connection.execute(statement.encode())
-        except errors.InsufficientPrivilege:
-            return False
-        return True
-
+    may = partial(may_execute, connection, role, user)
     is_server = role == "maas_server"
     for table, column in (
         ("auth_users", "password_hash"),

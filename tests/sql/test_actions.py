@@ -13,15 +13,9 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from tests.polling import poll
-from tests.sql.engine import Engine, failed, insert
+from tests.sql.engine import Engine, failed, insert, one
 
 Connection = psycopg.Connection[DictRow]
-
-
-def one(connection: Connection, query: str, *args: object) -> DictRow:
-    row = connection.execute(query.encode(), args).fetchone()
-    assert row is not None
-    return row
 
 
 def propose(connection: Connection, run: UUID, call: str = "c1", args: dict[str, Any] | None = None) -> UUID:

@@ -22,11 +22,6 @@ SECRET = "qzx77wv"
 
 
 @pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
-@pytest.fixture
 def read(connection: Connection) -> Read:
     def run(name: str, *args: object) -> list[dict[str, Any]]:
         with RawCursor(connection, row_factory=dict_row) as cursor:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg import errors
 from psycopg.rows import DictRow, dict_row
 
-from tests.sql.attempts import ROLES, become, values
+from tests.sql.attempts import ROLES, may_execute, values
 from tests.sql.test_accounts import add, at, hashed
 
 Connection = psycopg.Connection[DictRow]
@@ -35,15 +35,7 @@ def test_no_role_reads_a_hash_and_servers_use_functions(connection: Connection, 
     user = add(connection, "ann@example.org")
     app = connect(connection, user)
 
-    def may(statement: str) -> bool:
-        try:
-            with connection.transaction(force_rollback=True):
-                become(connection, role, user)
-                connection.execute(statement.encode())
-        except errors.InsufficientPrivilege:
-            return False
-        return True
-
+    may = partial(may_execute, connection, role, user)
     for table in ("app_clients", "connected_apps", "app_tokens"):
         assert not may(f"select * from {table}") and not may(f"delete from {table}")
     for statement in (

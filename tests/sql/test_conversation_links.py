@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
-import pytest
 from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
@@ -16,11 +15,6 @@ from tests.sql.engine import Engine
 
 Connection = psycopg.Connection[DictRow]
 NOW = "2999-01-01"
-
-
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
 
 
 def say(connection: Connection, engine: Engine, user: UUID, query: str, conversation: UUID, kind: str = "ask") -> UUID:

@@ -13,17 +13,12 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from maas.named_queries import query_texts
-from tests.sql.engine import Engine, failed
+from tests.sql.engine import Engine, failed, one
 from tests.sql.traces import tables_with
 
 Connection = psycopg.Connection[DictRow]
 Read = Callable[..., list[dict[str, Any]]]
 MARK = "qzx77wv"
-
-
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
 
 
 @pytest.fixture
@@ -52,12 +47,6 @@ def messages(connection: Connection, conversation: UUID) -> list[tuple[str, str]
         "select role, content from chat_messages where conversation_id = %s order by created_at", (conversation,)
     ).fetchall()
     return [(row["role"], row["content"]) for row in rows]
-
-
-def one(connection: Connection, query: str, *args: object) -> DictRow:
-    row = connection.execute(query.encode(), args).fetchone()
-    assert row is not None
-    return row
 
 
 def test_the_first_run_opens_the_conversation(connection: Connection) -> None:

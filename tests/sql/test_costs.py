@@ -18,11 +18,6 @@ from tests.sql.engine import Engine, insert
 Connection = psycopg.Connection[DictRow]
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 @pytest.mark.parametrize("size", [64, 1200, 4000])
 def test_status_updates_are_hot(connection: Connection, engine: Engine, size: int) -> None:
     """Texts of any size in the same UPDATE keep it heap-only: no transition inside queue_state 1 touches an index."""

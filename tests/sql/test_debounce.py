@@ -23,11 +23,6 @@ Connection = psycopg.Connection[DictRow]
 WAIT_S = 30
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def ask(connection: Connection, query: str, **columns: Any) -> UUID:
     """The id of the run of a request to the view; of ANN unless it says who."""
     columns = {"user_id": ANN, "user_query": query, "debounce": WAIT_S} | columns

@@ -18,11 +18,6 @@ Connection = psycopg.Connection[DictRow]
 REAP = "select reclaimed, quarantined from maas_reap(3, array['ANALYZING']) where reclaimed > 0"
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def test_claim_is_exclusive(connection: Connection, database: str) -> None:
     """Two engines step over the same inbox: each run is claimed once."""
     for _ in range(20):

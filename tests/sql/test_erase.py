@@ -30,11 +30,6 @@ NO_USERS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def erase(connection: Connection, user: UUID) -> dict[str, int]:
     row = connection.execute("select maas_erase(%s) as receipt", (user,)).fetchone()
     assert row is not None

@@ -14,7 +14,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 
 from maas.memory.erase import SILENCE_S, erase_user, finish_erasures
-from shared.db import Database, open_database
+from shared.db import Database
 from shared.errors import MaasError
 from tests.sql.engine import Engine, insert, run_of
 from tests.sql.large_accounts import fill_account
@@ -117,12 +117,6 @@ def test_a_run_of_others_that_waits_behind_a_batch_is_next(connection: Connectio
     assert [run["user_id"] for run in engine.claim()] == [user]
     assert connection.execute("select maas_erase(%s) as receipt", (user,)).fetchone() == {"receipt": None}
     assert run_of(connection, waiting)["queue_state"] == 0
-
-
-@pytest.fixture
-async def db(database: str) -> Any:
-    async with open_database(database, 2, "test") as opened:
-        yield opened
 
 
 async def test_an_orchestrator_finishes_what_its_caller_left(connection: Connection, db: Database) -> None:

@@ -24,11 +24,6 @@ TEXT = EventType.TEXT
 
 
 @pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
-@pytest.fixture
 async def events(database: str) -> AsyncIterator[EventLog]:
     async with open_database(database, 3, "test") as db:
         yield EventLog(db)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from io import BytesIO
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,19 +16,13 @@ from maas.knowledge.documents import remove, store
 from maas.knowledge.search import search_knowledge
 from maas.memory.transfer.export import write_export
 from maas.memory.transfer.import_ import ImportResult, import_file
-from shared.db import Database, open_database
+from shared.db import Database
 from shared.errors import MaasError
 
 Connection = psycopg.Connection[DictRow]
 Lines = list[dict[str, Any]]
 BREAD, BIKE = "Sourdough rests for twelve hours in the pantry.", "The bicycle stands in the cellar, its lock is red."
 MALICE = "The safe opens with zero."
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 async def add(db: Database, user: UUID | None, name: str, *texts: str) -> UUID:

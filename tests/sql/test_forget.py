@@ -17,11 +17,6 @@ Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def forget(connection: Connection, memory: UUID, user: UUID | None = None) -> dict[str, Any]:
     """The verdict, and how many turns and records went."""
     row = connection.execute("select maas_forget(%s, %s) as verdict", (memory, user)).fetchone()

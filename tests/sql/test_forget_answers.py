@@ -29,11 +29,6 @@ OTHERS = (
 )
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def exchange(
     connection: Connection, engine: Engine, user: UUID, query: str, answer: str, given: Sequence[UUID] = ()
 ) -> tuple[UUID, UUID, UUID]:

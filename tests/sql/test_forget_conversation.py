@@ -24,11 +24,6 @@ IMAGE = """insert into attachments (user_id, media_type, width, height, content)
 values (%s, 'image/png', 1, 1, %s) returning id"""
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def exchange(
     connection: Connection, engine: Engine, user: UUID, words: str, answer: str = "Noted.", **columns: Any
 ) -> tuple[UUID, list[UUID]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator
 from datetime import datetime
 from io import BytesIO
 from typing import Any
@@ -19,7 +18,7 @@ from maas.memory.transfer.export import write_export
 from maas.memory.transfer.formats import exported_user
 from maas.memory.transfer.import_ import import_file
 from maas.memory.transfer.interchange import OURS, ExportFormat, convert, unwrap
-from shared.db import Database, open_database
+from shared.db import Database
 from shared.errors import MaasError
 from tests.notes import ADD_NOTE
 from tests.pictures import picture
@@ -30,12 +29,6 @@ LONG = 'Zürich «ёж» 🤖\u2028\x7f \\ " \t' * 5000
 CHUNK = {"id", "content", "content_hash", "memory_type", "created_at", "is_pinned", "tags"}
 MEMORY_TYPES = {"fact", "preference", "decision", "identity", "pitfall", "procedure", "episodic", "goal"}
 BOTH = pytest.mark.parametrize("form", [ExportFormat.AIMEM, ExportFormat.MEMORYWIRE])
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 @pytest.fixture

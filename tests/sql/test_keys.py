@@ -14,6 +14,7 @@ from maas import queries
 from maas.users import NewKey, create_key, is_secret_of, list_keys, revoke_key, split_key
 from shared.db import open_database
 from shared.errors import MaasError
+from tests.sql.engine import value
 
 Connection = psycopg.Connection[DictRow]
 CREATE = "select maas_create_key(%s, %s, %s, %s, %s, %s, %s, %s, 'test')"
@@ -24,12 +25,6 @@ def create(
 ) -> str:
     connection.execute(CREATE, (key_id, "app", bytes(32), ["ask"], user, None, None, days))
     return key_id
-
-
-def value(connection: Connection, query: str, *args: object) -> object:
-    row = connection.execute(query.encode(), args).fetchone()
-    assert row is not None
-    return next(iter(row.values()))
 
 
 async def test_only_the_hash_is_kept(database: str, connection: Connection) -> None:

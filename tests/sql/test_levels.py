@@ -15,7 +15,7 @@ from maas.named_queries import query_texts
 from tests.plans import explain, pages
 from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
-from tests.sql.engine import Engine, failed, insert
+from tests.sql.engine import Engine, failed, insert, value
 
 Connection = psycopg.Connection[DictRow]
 OLD = date(2025, 11, 20)  # a Thursday
@@ -39,12 +39,6 @@ def compact(
     (row,) = read(connection, "compact", user, level, day, children, summary, False, cost)
     found: UUID | None = row["maas_compact"]
     return found
-
-
-def one(connection: Connection, query: str, *args: object) -> Any:
-    row = connection.execute(query.encode(), args).fetchone()
-    assert row is not None
-    return next(iter(row.values()))
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
@@ -72,9 +66,9 @@ def test_buckets_tile_the_calendar(connection: Connection, level: int) -> None:
 
 def test_labels(connection: Connection) -> None:
     """A week is of the month of its Thursday."""
-    assert one(connection, "select maas_period('2025-11-20', 2)") == "2025-Week-47"
-    assert one(connection, "select maas_period('2025-11-02', 3)") == "2025-Month-10"
-    assert one(connection, "select maas_period('2026-01-01', 3)") == "2026-Month-01"
+    assert value(connection, "select maas_period('2025-11-20', 2)") == "2025-Week-47"
+    assert value(connection, "select maas_period('2025-11-02', 3)") == "2025-Month-10"
+    assert value(connection, "select maas_period('2026-01-01', 3)") == "2026-Month-01"
 
 
 def test_a_merge_copies_then_supersedes(connection: Connection) -> None:
@@ -86,7 +80,7 @@ def test_a_merge_copies_then_supersedes(connection: Connection) -> None:
     parent = compact(connection, user, 1, OLD)
     (record,) = open_records(connection, user)
     assert (record["id"], record["level"], record["summary"], record["run_id"]) == (parent, 1, "All.", None)
-    said = [one(connection, "select content from raw_logs where id = %s", log) for log in record["raw_log_ids"]]
+    said = [value(connection, "select content from raw_logs where id = %s", log) for log in record["raw_log_ids"]]
     assert said == ["earlier", "between", "later"]
     assert record["tags"] == ["Boat", "Tree", "Discussion"]
     assert record["occurred_at"] == record["known_at"] == at(OLD, 15)
@@ -148,7 +142,7 @@ def test_two_merges_of_one_group_at_once(connection: Connection, database: str) 
         second.execute("set statement_timeout = '20s'")
         pid = second.info.backend_pid
         with _Thread(second, call, (user, OLD, children)) as waiting:
-            poll(lambda: one(connection, "select count(*) from pg_locks where pid = %s and not granted", pid))
+            poll(lambda: value(connection, "select count(*) from pg_locks where pid = %s and not granted", pid))
             first.commit()
         assert made is not None and made[0] is not None
         assert waiting.result == [(None,)]
@@ -172,7 +166,7 @@ def test_late_arrivals_join_what_is_there(connection: Connection) -> None:
         assert compact(connection, user, level, OLD)
     assert due(connection, user) == []
     (record,) = open_records(connection, user)
-    said = [one(connection, "select content from raw_logs where id = %s", log) for log in record["raw_log_ids"]]
+    said = [value(connection, "select content from raw_logs where id = %s", log) for log in record["raw_log_ids"]]
     assert (record["level"], said) == (3, ["very late", "a", "late", "b"])
     assert_each_log_stands_once(connection, user)
 
@@ -206,7 +200,7 @@ def test_who_imports_waits(connection: Connection) -> None:
     engine = Engine(connection)
     (run,) = engine.claim()
     assert due(connection) == [] == due(connection, user)
-    assert one(connection, query_texts()["count_due"].replace("$1", "null").replace("$2", "null")) == 0
+    assert value(connection, query_texts()["count_due"].replace("$1", "null").replace("$2", "null")) == 0
     engine.finish(run)
     assert due(connection) == [(1, OLD)]
 
@@ -242,7 +236,7 @@ def test_a_parent_is_dissolved(connection: Connection) -> None:
     other_day = remember(connection, user, [(at(OLD + timedelta(1)), "next day")])
     for level, day in ((1, OLD), (1, OLD + timedelta(1)), (2, OLD)):
         assert compact(connection, user, level, day)
-    assert one(connection, "select maas_dissolve_parents(%s)", [void]) == 2
+    assert value(connection, "select maas_dissolve_parents(%s)", [void]) == 2
     is_open = {row["id"] for row in open_records(connection, user) if row["level"] == 0}
     assert is_open == set(siblings)
     assert levels_of(connection, user) == {0: 2, 1: 1}
@@ -252,7 +246,7 @@ def test_a_parent_is_dissolved(connection: Connection) -> None:
     assert compact(connection, user, 1, OLD) and compact(connection, user, 2, OLD)
     (record,) = open_records(connection, user)
     assert len(record["raw_log_ids"]) == len([*siblings, *other_day])
-    assert one(connection, "select maas_dissolve_parents('{}')") == 0
+    assert value(connection, "select maas_dissolve_parents('{}')") == 0
 
 
 def test_no_bucket_is_left_with_two_records(connection: Connection) -> None:
@@ -263,7 +257,7 @@ def test_no_bucket_is_left_with_two_records(connection: Connection) -> None:
         assert compact(connection, user, level, day)
     remember(connection, user, [(at(OLD, 5), "late")])
     assert compact(connection, user, 1, OLD) and compact(connection, user, 2, OLD)
-    assert one(connection, "select maas_dissolve_parents(%s)", [void]) == 5
+    assert value(connection, "select maas_dissolve_parents(%s)", [void]) == 5
     assert levels_of(connection, user) == {0: 2}
     assert due(connection, user) == [(1, OLD)]
 
@@ -278,7 +272,7 @@ def test_a_retried_run_leaves_the_record_of_its_day(connection: Connection) -> N
     (sibling,) = remember(connection, user, [(at(today, 0), "something else")])
     assert compact(connection, user, 1, today)
     assert levels_of(connection, user) == {1: 1}
-    assert one(connection, "select maas_retry_run(%s)", run_id) == "retrying"
+    assert value(connection, "select maas_retry_run(%s)", run_id) == "retrying"
     assert [record["id"] for record in open_records(connection, user)] == [sibling]
     (run,) = engine.claim()
     engine.finish(run)
@@ -295,7 +289,7 @@ def test_records_are_found_in_what_covers_them(connection: Connection) -> None:
         month = compact(connection, user, level, day)
     found = read(connection, "records", user, [first, second, young], 0)
     assert [(row["id"], row["period"], sorted(row["wanted"])) for row in found] == [
-        (young, one(connection, "select maas_period(%s)", days_ago(1)), [young]),
+        (young, value(connection, "select maas_period(%s)", days_ago(1)), [young]),
         (month, "2025-Month-11", sorted([first, second])),
     ]
     assert [row["id"] for row in read(connection, "records", user, [], 5)] == [young, month]
@@ -321,7 +315,7 @@ def test_reads_cost_what_they_find(connection: Connection) -> None:
     )
     connection.execute("analyze lsm_storage")
     assert due(connection) == []
-    user = one(connection, "select user_id from lsm_storage where superseded_at is null limit 1")
+    user = value(connection, "select user_id from lsm_storage where superseded_at is null limit 1")
     ids = connection.execute("select id from lsm_storage where user_id = %s limit 20", (user,)).fetchall()
     some = [row["id"] for row in ids]
     for name, values, index in (

@@ -6,18 +6,12 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import psycopg
-import pytest
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from tests.sql.engine import Engine, failed, insert
 
 Connection = psycopg.Connection[DictRow]
-
-
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
 
 
 def add(connection: Connection, name: str, events: int = 1, **cell: object) -> None:

@@ -18,11 +18,6 @@ Connection = psycopg.Connection[DictRow]
 LOW, HIGH = -1, 1
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 def send(connection: Connection, user: UUID | None = None, **columns: Any) -> UUID:
     names = list(columns)
     row = connection.execute(

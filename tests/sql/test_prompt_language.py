@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,16 +12,10 @@ from psycopg.rows import DictRow
 from maas.engine.stages import Deps, RoleModels
 from maas.prompting.prompts import built_in_text, prompt_language, read_prompts
 from maas.settings import load_settings
-from shared.db import Database, open_database
+from shared.db import Database
 from shared.errors import MaasError
 
 Connection = psycopg.Connection[DictRow]
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 def put(connection: Connection, role: str, text: str) -> None:

@@ -22,11 +22,6 @@ LAST = 2**63 - 1
 
 
 @pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
-@pytest.fixture
 def read(connection: Connection) -> Read:
     """A named query with its $1 placeholders."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -19,19 +19,13 @@ from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence, narrow_evidence, search
 from maas.memory.term_counts import count_due_terms
-from shared.db import Database, open_database
+from shared.db import Database
 from tests.plans import explain
 from tests.remembering import remember
 
 Connection = psycopg.Connection[DictRow]
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 LARGE = FULL_READ_MESSAGES + 400
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 def say(connection: Connection, user: UUID, said: Sequence[tuple[datetime, str]], **fields: str) -> None:

@@ -31,11 +31,6 @@ async def db(database: str) -> AsyncIterator[Database]:
         yield db
 
 
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
-
-
 async def test_many_callers_share_few_connections(db: Database) -> None:
     pids = set(await asyncio.gather(*(db.value(queries.session) for _ in range(40))))
     assert 1 <= len(pids) <= SIZE

@@ -15,7 +15,7 @@ from maas.conversations.actions import decide_actions
 from shared.db import open_database
 from shared.errors import MaasError
 from tests.polling import poll
-from tests.sql.engine import Engine, failed
+from tests.sql.engine import Engine, failed, one
 
 Connection = psycopg.Connection[DictRow]
 USER = uuid4()
@@ -34,12 +34,6 @@ def tools(connection: Connection) -> None:
         "insert into tools (name, domain, description, parameters, effect, version, is_idempotent) "
         "values ('send_mail', 'mail', 'Send', '{}', 'dangerous', '1', false)"
     )
-
-
-def one(connection: Connection, query: str, *args: Any) -> DictRow:
-    row = connection.execute(query.encode(), args).fetchone()
-    assert row is not None
-    return row
 
 
 def step(connection: Connection, run: dict[str, Any]) -> DictRow:

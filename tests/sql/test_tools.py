@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from tests.sql.engine import Engine, insert
+from tests.sql.engine import Engine, insert, value
 
 Connection = psycopg.Connection[DictRow]
 
@@ -24,12 +24,6 @@ def claimed(connection: Connection) -> UUID:
 
 def taken_over(connection: Connection, run: UUID) -> None:
     connection.execute("update pipeline_runs set attempt = attempt + 1 where id = %s", (run,))
-
-
-def value(connection: Connection, query: str, *args: object) -> Any:
-    row = connection.execute(query.encode(), args).fetchone()
-    assert row is not None
-    return next(iter(row.values()))
 
 
 def begin(connection: Connection, run: UUID, attempt: int = 1, is_idempotent: bool = False) -> tuple[str, Any]:

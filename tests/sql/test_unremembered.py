@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from io import BytesIO
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,7 +17,7 @@ from maas.memory.context import build_context
 from maas.memory.search import search
 from maas.memory.transfer.export import write_export
 from maas.memory.transfer.import_ import import_file
-from shared.db import Database, open_database
+from shared.db import Database
 from tests.sql.engine import Engine, failed, run_of
 
 Connection = psycopg.Connection[DictRow]
@@ -26,12 +25,6 @@ FORGETFUL = (
     "insert into assistants (name, role_name, definition) values ('forgetful', 'Mentor', '{\"memory\": \"off\"}')"
 )
 SECRET = "The zeppelin of Alma is moored in Lisbon."
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 @pytest.fixture

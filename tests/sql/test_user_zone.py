@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 from uuid import UUID, uuid4
 
@@ -19,16 +18,10 @@ from maas.prompting.distances import with_distances
 from maas.prompting.now import in_zone_of, now_of, today_of
 from maas.settings import load_settings
 from shared import tokens
-from shared.db import Database, open_database
+from shared.db import Database
 
 Connection = psycopg.Connection[DictRow]
 EVENING = datetime(2026, 11, 24, 19, 40, tzinfo=UTC)
-
-
-@pytest.fixture
-async def db(database: str) -> AsyncIterator[Database]:
-    async with open_database(database, 2, "test") as db:
-        yield db
 
 
 def deps_of(db: Database, payload_tokens: int = 8000) -> Deps:

@@ -6,17 +6,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
-import pytest
 from psycopg.rows import DictRow
 
 from tests.sql.engine import Engine, insert, rows_read, run_of
 
 Connection = psycopg.Connection[DictRow]
-
-
-@pytest.fixture
-def engine(connection: Connection) -> Engine:
-    return Engine(connection)
 
 
 def deferred(run: dict[str, Any], message: str | None = None, time_left: float = 150) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from maas.prompting.now import now_line
 from tests.assistants.corporate.office import DECOMPOSER, TASK, TASK_ARGUMENTS, Office, line
 from tests.fault.test_actions import approve, finish
-from tests.fault.test_dialogues import kill, lines
+from tests.fault.test_dialogues import lines
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -139,7 +139,7 @@ def test_consent_for_one_task_is_of_no_use_for_another(stack: Stack, office: Off
     (task,) = tasks(stack)
     finish(stack, task)
     assert lines(stack) == [f"m{number}" for number in range(8)]
-    kill(stack)
+    stack.kill()
     action_run = approve(stack, first["id"], office.user)
     stack.rows(
         "update chat_pending_actions set tool_args = %s where id = %s",
@@ -165,7 +165,7 @@ def test_killed_at_the_fifth_step(stack: Stack, office: Office) -> None:
     finish(stack, approve(stack, action["id"], office.user))
     (task,) = tasks(stack)
     poll(lambda: "read" in lines(stack), what="the fifth step is begun")
-    kill(stack)
+    stack.kill()
     assert states(stack, task) == ["done", "done", "failed", "skipped", "running", *["pending"] * 4]
     (stack.folder / "go").touch()
     office.start()
@@ -213,14 +213,14 @@ def test_later_calls_take_their_arguments_from_earlier_results(
     finish(stack, approve(stack, action["id"], office.user))
     (task,) = tasks(stack)
     poll(lambda: "read" in lines(stack), what="the second step reads")
-    kill(stack)
+    stack.kill()
     assert states(stack, task) == ["done", "running", *["pending"] * 3]
     (stack.folder / "go").touch()
     asked = models.calls["responder"]
     models.hold_after("responder", asked + 1)
     office.start()
     poll(lambda: models.calls["responder"] == asked + 2, what="the last step thinks; the second asked nobody again")
-    kill(stack)
+    stack.kill()
     models.release("responder")
     office.start()
     report = finish(stack, task)["final_answer"].splitlines()
@@ -256,7 +256,7 @@ def test_killed_while_it_is_begun(stack: Stack, models: ModelServer, office: Off
     office.open()
     run_id = office.delegate(TASK)
     poll(lambda: models.calls["responder"] == 2, what="the answer is being worded")
-    kill(stack)
+    stack.kill()
     models.release("responder")
     office.start()
     finish(stack, run_id)

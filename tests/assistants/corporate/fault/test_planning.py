@@ -13,7 +13,7 @@ from maas.prompting.now import now_line
 from maas.tools.waiting_actions import MARK
 from tests.assistants.corporate.office import CLEAN_WORDS, PLANNER, PLANNING, TASK, Office, line
 from tests.fault.test_actions import approve, finish
-from tests.fault.test_dialogues import kill, lines
+from tests.fault.test_dialogues import lines
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -124,7 +124,7 @@ def test_killed_within_a_step(
     office.open()
     run_id = office.delegate()
     poll(lambda: len(lines(stack)) == 2, what="the second step is begun")
-    kill(stack)
+    stack.kill()
     asked = models.calls[PLANNER]
     (stack.folder / "go").touch()
     office.start()

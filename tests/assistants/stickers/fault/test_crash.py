@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -49,11 +48,6 @@ def painted(stack: Stack) -> Iterator[tuple[Painter, ModelServer]]:
 
 def start(stack: Stack, models: ModelServer) -> None:
     stack.start_orchestrator(**models.settings(), MAAS_IMAGE_MODEL="openai:gpt-image-1")
-
-
-def kill(stack: Stack) -> None:
-    for process in list(stack._processes):
-        stack.stop(process, signal.SIGKILL)
 
 
 def confirm(stack: Stack, user: UUID, models: ModelServer) -> UUID:
@@ -104,7 +98,7 @@ def test_killed_while_it_is_drawn(stack: Stack, painted: tuple[Painter, ModelSer
     start(stack, models)
     run_id = confirm(stack, user, models)
     poll(lambda: painter.asked == 1, what="it is being drawn")
-    kill(stack)
+    stack.kill()
     painter.gate.set()
     start(stack, models)
     state = ending(stack, run_id)
@@ -125,7 +119,7 @@ def test_killed_between_picture_and_answer(stack: Stack, painted: tuple[Painter,
         waits = "select from pg_locks where relation = 'tool_executions'::regclass and not granted"
         poll(lambda: stack.rows(waits), what="the ledger waits")
         assert stack.rows("select from attachments where run_id = %s", run_id)
-        kill(stack)
+        stack.kill()
     start(stack, models)
     check(ending(stack, run_id), models)
     assert painter.asked == 1
@@ -144,7 +138,7 @@ def test_killed_while_a_button_is_worked_on(stack: Stack, painted: tuple[Painter
         for _ in range(2)
     }
     poll(lambda: painter.asked == 1, what="it is being drawn")
-    kill(stack)
+    stack.kill()
     painter.gate.set()
     start(stack, models)
     assert len(pressed) == 1
