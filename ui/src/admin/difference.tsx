@@ -9,7 +9,7 @@ import { say } from "../texts";
 const CONTEXT_LINES = 3; // that are shown around a change
 const MAX_EDITS = 1000; // of texts that differ more, one is shown as a whole after the other
 
-export interface DiffLine {
+interface DiffLine {
   kind: "same" | "added" | "removed" | "folded";
   text: string; // of folded lines their number
 }

@@ -3,7 +3,7 @@
 
 import type { paths } from "./schema";
 
-export type Method = "get" | "post" | "put" | "patch" | "delete";
+type Method = "get" | "post" | "put" | "patch" | "delete";
 
 /** `/v1/runs/{id}` as the type of a template literal: `/v1/runs/${string}`. */
 type Filled<Template extends string> = Template extends `${infer Head}{${string}}${infer Tail}`

@@ -2,7 +2,7 @@
 
 import type { Action } from "../api/types";
 
-export type FieldKind = "text" | "number" | "choice" | "flag" | "date" | "time" | "lines" | "json";
+type FieldKind = "text" | "number" | "choice" | "flag" | "date" | "time" | "lines" | "json";
 
 interface Schema {
   type?: unknown;

@@ -16,7 +16,7 @@ import type { Outgoing } from "./outbox";
 const PAGE = 50;
 
 /** A place within a conversation: `#run-ID` is the answer of a run, `#ask-ID` its question. */
-export interface Target {
+interface Target {
   role: "user" | "assistant";
   runId: string;
 }

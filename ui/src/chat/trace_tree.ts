@@ -15,7 +15,7 @@ export interface StageNode {
   tools: ToolExecution[]; // those that no call asked for
 }
 
-export interface TraceTotals {
+interface TraceTotals {
   tokensIn: number;
   tokensCached: number; // those of tokensIn that providers had cached
   tokensOut: number;

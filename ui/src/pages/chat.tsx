@@ -216,7 +216,7 @@ function AssistantPicker({ value, onChange }: { value: string; onChange: (name: 
   );
 }
 
-export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown: Shown | null) => void }) {
+function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown: Shown | null) => void }) {
   const { isAdmin } = useUser();
   useFocusReturn();
   const run = useRunState(shown.runId);

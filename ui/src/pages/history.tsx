@@ -119,6 +119,6 @@ function answerOf({ query, answer, status }: RunSummary): string {
 }
 
 /** Where a request is shown: in its conversation, or by itself. */
-export function placeOf(run: RunSummary): string {
+function placeOf(run: RunSummary): string {
   return run.conversation_id ? `/c/${run.conversation_id}#run-${run.request_id}` : `/runs/${run.request_id}`;
 }

@@ -20,7 +20,7 @@ export interface Config {
   version: string;
 }
 
-export type SessionState =
+type SessionState =
   | { kind: "loading"; config?: Config } // with it while a session of an earlier visit is looked for
   | { kind: "unreachable" }
   | { kind: "anonymous"; config: Config; why?: "expired" }

@@ -6,7 +6,7 @@ import type { en } from "./en";
 import type { enAds } from "./en_ads";
 import type { enPages } from "./en_pages";
 
-export type Language = "ru" | "en";
+type Language = "ru" | "en";
 export type Key = keyof typeof en | keyof typeof enPages | keyof typeof enAds;
 type Part = "first" | "pages" | "ads"; // what the first view says, the pages that come later, and those of a plugin
 type Values = Record<string, string | number>;
@@ -96,7 +96,7 @@ export function say(key: Key, values: Values = {}): string {
 }
 
 /** Whether a text is one of the keys; for names that the server gives. */
-export function isKey(text: string): text is Key {
+function isKey(text: string): text is Key {
   return text in TEXTS.en || text in TEXTS.ru;
 }
 
