@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
+from maas.agents.tool_loop import fenced_json
 from maas.conversations.language import Spoken
 from maas.tools.calls import ToolResult, tag_safe_json
 
@@ -62,12 +63,12 @@ def domain_request(
         shown = _summary_first({key: value for key, value in body.items() if key != RECOMMENDATIONS})
         data.append({"tool": result.call.name, "result": shown})
         found += _texts(body.get(RECOMMENDATIONS))
-    recommendations = _fenced(RECOMMENDATIONS, found) if found else words["none"]
+    recommendations = fenced_json(RECOMMENDATIONS, found) if found else words["none"]
     return "\n\n".join(
         (
             f"{words['question']}\n{question}",
-            f"{words['requests']}\n{_fenced('requests', requests)}",
-            f"{words['results']}\n{_fenced('results', data, is_sorted=False)}",
+            f"{words['requests']}\n{fenced_json('requests', requests)}",
+            f"{words['results']}\n<results>\n{tag_safe_json(data)}\n</results>",
             f"{words['recommendations']}\n{recommendations}",
             words["demand"],
         )
@@ -91,7 +92,3 @@ def _summary_first(value: Any) -> Any:
         return value
     keys = sorted(value, key=lambda key: (isinstance(value[key], list), key))
     return {key: _summary_first(value[key]) for key in keys}
-
-
-def _fenced(tag: str, value: Any, *, is_sorted: bool = True) -> str:
-    return f"<{tag}>\n{tag_safe_json(value, is_sorted=is_sorted)}\n</{tag}>"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from maas.agents.optional_slots import TOOL
-from maas.agents.slots import SlotSession
+from maas.agents.slots import session_of
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
 from maas.tools.wording import Phrase, Wording
@@ -31,7 +31,7 @@ async def _optional_questions(choice: Choice, context: ToolContext) -> Any:
 
     ask: the user wants to answer them. skip_one: not the one that is asked now. skip_all: none of those that are left.
     """
-    session: SlotSession = context.values["session"]
+    session = session_of(context)
     optional, left = session.optional, session.optional_left
     if session.missing or not left:
         raise ToolFailure("there is no optional question now")

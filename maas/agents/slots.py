@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
 
+from pydantic import BaseModel
+
 from maas import queries
 from maas.agents.optional_slots import TOOL, OptionalMode, OptionalSlots, offer_question
 from maas.agents.photo_slot import WHICH_PHOTO, PhotoSlot
@@ -17,6 +19,7 @@ from maas.agents.slot import Slot
 from maas.conversations.language import Spoken
 from maas.engine.run import LostRun, Run
 from maas.tools.calls import ToolResult, tag_safe_json
+from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import is_blank, one_line
@@ -239,6 +242,11 @@ class SlotSession:
         """The acceptable values of `patch`."""
         return merge(self.slots, {}, patch)
 
+    def collect(self, arguments: BaseModel) -> dict[str, Any]:
+        """The result of a tool whose arguments are values of the session."""
+        accepted = self.accept(arguments.model_dump(exclude_none=True))
+        return {"accepted": accepted} | self.progress(accepted)
+
     def progress(self, accepted: Mapping[str, str]) -> dict[str, Any]:
         """What a tool's result tells the model about the session, once `accepted` is merged."""
         values = merge(self.slots, self.values, accepted)
@@ -291,3 +299,15 @@ class SlotSession:
         ):
             self.optional.decide(is_wanted=True)  # the user answers one of them already
         self.values, self.is_changed = values, True
+
+
+def session_of(context: ToolContext) -> SlotSession:
+    """The session of the dialogue that calls the tool."""
+    session: SlotSession = context.values["session"]
+    return session
+
+
+async def verify_collected(arguments: BaseModel, _: ToolContext, data: Any) -> Any:
+    """Verify a call of a tool that collects: the values of the session, and which ones it did not take."""
+    sent = arguments.model_dump(exclude_none=True)
+    return {"collected": data["collected"], "refused": sorted(sent.keys() - data["accepted"].keys())}

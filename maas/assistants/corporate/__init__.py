@@ -1,8 +1,8 @@
 """The corporate assistant `corporate`: an employee's mail and calendar, documents, plans, and how they want to work.
 
 definition.py has its three agents and who hands over to whom. user_tools.py tells who the user is, interview.py asks
-how they work, mail.py names the MCP server of mail and calendar, knowledge_tools.py searches documents, delegation.py
-hands work on to a planner and to tasks, and routes.py takes such work from outside callers.
+how they work, mail.py names the MCP server of mail and calendar, knowledge_tools.py searches documents, planning.py
+hands work on to a planner, complex_task.py to a task, and routes.py takes such work from outside callers.
 """
 
 from __future__ import annotations

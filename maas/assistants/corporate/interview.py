@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from maas.agents.collector import SlotField, Texts
 from maas.agents.slot import MAX_VALUE_CHARS
-from maas.agents.slots import SlotSession
+from maas.agents.slots import session_of, verify_collected
 from maas.assistants.corporate import queries
 from maas.assistants.corporate.user_tools import REQUIRED, UserArguments, check_user
 from maas.engine.run import LostRun
@@ -93,11 +93,6 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         row = await db.row(queries.who_is_user, context.user_id)
         return {"position": row["position"] if row is not None else None}
 
-    async def verify_answers(answers: Answers, _: ToolContext, data: Any) -> Any:
-        """Which answers are in the session now, and which ones it did not take."""
-        sent = answers.model_dump(exclude_none=True)
-        return {"collected": data["collected"], "refused": sorted(sent.keys() - data["accepted"].keys())}
-
     async def verify_end(_: Any, context: ToolContext, __: Any) -> Any:
         """What stands in the user's preferences now."""
         row = await db.row(queries.who_is_user, context.user_id)
@@ -115,7 +110,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
     async def start_initial_interview(arguments: StartArguments, context: ToolContext) -> Any:
         """Begin the interview, or go on where it was left. The position of the user is kept if the profile has none."""
         check_user(arguments, context)
-        session = _session(context)
+        session = session_of(context)
         position = (arguments.position or "").strip() or None
         known = await db.value(queries.begin_interview, context.run_id, position)
         if known is None:
@@ -127,7 +122,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         effect="write",
         idempotent=True,
         name="conductInitialInterview",
-        verify=verify_answers,
+        verify=verify_collected,
         wording=Wording(Phrase("Keep answers of the interview", "Записать ответы на вопросы интервью")),
     )
     async def conduct_initial_interview(answers: Answers, context: ToolContext) -> Any:
@@ -135,9 +130,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
 
         The result says what is still needed; [SYSTEM STATE] names the next question.
         """
-        session = _session(context)
-        accepted = session.accept(answers.model_dump(exclude_none=True))
-        return {"accepted": accepted} | session.progress(accepted)
+        return session_of(context).collect(answers)
 
     @tool(
         domain=DOMAIN,
@@ -149,7 +142,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
     )
     async def complete_initial_interview(context: ToolContext) -> Any:
         """Keep the answers as the preferences of the user. Code calls it once nothing is left to ask for."""
-        session = _session(context)
+        session = session_of(context)
         if session.missing:
             names = ", ".join(slot.name for slot in session.missing)
             raise ToolFailure(f"not yet: {names} must be answered first")
@@ -158,8 +151,3 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         return {"saved": sorted(session.values)}
 
     return [start_initial_interview, conduct_initial_interview, complete_initial_interview]
-
-
-def _session(context: ToolContext) -> SlotSession:
-    session: SlotSession = context.values["session"]
-    return session

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from maas.assistants.corporate.delegation import make_delegation_tools
+from maas.assistants.corporate.complex_task import make_complex_task_tool
 from maas.assistants.corporate.interview import make_interview_tools
 from maas.assistants.corporate.knowledge_tools import make_knowledge_tools
+from maas.assistants.corporate.planning import make_planning_tool
 from maas.assistants.corporate.user_tools import make_user_tools
 from maas.engine.stages import Deps
 from maas.tools.tool import Tool
@@ -16,5 +17,6 @@ def make_tools(deps: Deps) -> list[Tool]:
         *make_user_tools(deps),
         *make_interview_tools(deps),
         *make_knowledge_tools(deps),
-        *make_delegation_tools(deps),
+        make_planning_tool(deps),
+        make_complex_task_tool(deps),
     ]

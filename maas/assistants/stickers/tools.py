@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from maas.agents.photo_slot import WAIT_PHOTO
-from maas.agents.slots import SlotSession
+from maas.agents.slots import session_of, verify_collected
 from maas.assistants.stickers.definition import DOMAIN
 from maas.conversations.attachments import find_generated, read_content, store_generated
 from maas.engine.stages import Deps
@@ -38,22 +38,16 @@ class StickerParams(BaseModel):
     pose: str | None = Field(None, description="What the body does, such as hands up, waving, arms crossed")
 
 
-async def verify_params(params: StickerParams, context: ToolContext, data: Any) -> Any:
-    """Which values are in the session now, and which ones it did not take."""
-    sent = params.model_dump(exclude_none=True)
-    return {"collected": data["collected"], "refused": sorted(sent.keys() - data["accepted"].keys())}
-
-
 async def verify_photo_request(_: Any, context: ToolContext, data: Any) -> Any:
     """The state that the session enters."""
-    return {"state": data["state"], "has_photo": _session(context).photo.id is not None}
+    return {"state": data["state"], "has_photo": session_of(context).photo.id is not None}
 
 
 @tool(
     domain=DOMAIN,
     effect="write",
     idempotent=True,
-    verify=verify_params,
+    verify=verify_collected,
     wording=Wording(Phrase("Keep your wishes for the sticker", "Записать пожелания к стикеру")),
 )
 async def update_sticker_params(params: StickerParams, context: ToolContext) -> Any:
@@ -61,9 +55,7 @@ async def update_sticker_params(params: StickerParams, context: ToolContext) -> 
 
     Call it whenever the user mentions any of them, also to change one that was collected.
     """
-    session = _session(context)
-    accepted = session.accept(params.model_dump(exclude_none=True))
-    return {"accepted": accepted} | session.progress(accepted)
+    return session_of(context).collect(params)
 
 
 @tool(
@@ -100,7 +92,7 @@ def make_tools(deps: Deps) -> Toolset:
     )
     async def confirm_and_generate(context: ToolContext) -> Any:
         """Make the sticker. Call it only when the user has confirmed style, emotion and pose in their own words."""
-        session = _session(context)
+        session = session_of(context)
         if session.missing:
             names = ", ".join(slot.name for slot in session.missing)
             raise ToolFailure(f"not yet, nothing was made: {names} must be collected first; ask the user")
@@ -120,11 +112,6 @@ def make_tools(deps: Deps) -> Toolset:
         return {"confirmed": True, "attachment_id": str(attachment_id), "say": message}
 
     return Toolset([update_sticker_params, request_photo, confirm_and_generate])
-
-
-def _session(context: ToolContext) -> SlotSession:
-    session: SlotSession = context.values["session"]
-    return session
 
 
 async def _read_photo(deps: Deps, user_id: UUID, photo: UUID | None) -> Image | None:
