@@ -1,7 +1,7 @@
 // The memory page: how much there is in all, and memories under their period.
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 import { Router } from "wouter";
 import { memoryLocation } from "wouter/memory-location";
@@ -43,7 +43,8 @@ async function open(totals: object) {
     const results = [
       memory("tea", "2026-Week-48", "user"),
       memory("jazz", "2026-Week-48", "assistant"),
-      { ...memory("snow", "2026-Month-01"), tags: ["Unanswered", "winter"] },
+      { ...memory("snow", "2026-Month-01"), tags: ["Unanswered", "winter"], level: 3 },
+      { ...memory("rain", "2026-Week-48"), level: 2 },
     ];
     return { body: { results, next: null } };
   });
@@ -78,6 +79,17 @@ test("memories stand under their period, in words", async () => {
   const headings = screen.getAllByRole("heading", { level: 2 }).map((one) => one.textContent?.replaceAll(/\s/g, " "));
   expect(headings).toEqual(["November 23 – 29, 2026", "January 2026"]);
   expect(screen.queryByText(/last saved/)).toBeNull();
+});
+
+test("a summary of a week or a month says of which days it is, not when the last of it was said", async () => {
+  await open({ messages: 0, summaries: 0, since: null, last_saved_at: null });
+  const lineOf = (words: string) =>
+    screen.getByText(words).closest(".card")!.querySelector("p")!.textContent!.replaceAll(/\s/g, " ");
+  expect(lineOf("About snow.")).toBe("Month in whole weeks, December 29, 2025 – February 1, 2026");
+  expect(lineOf("About rain.")).toBe("Week, November 23 – 29, 2026");
+  expect(lineOf("About tea.")).toBe("you, Nov 25");
+  await act(() => chooseLanguage("ru"));
+  expect(lineOf("About snow.")).toBe("Месяц целыми неделями, 29 декабря 2025 г. – 1 февраля 2026 г.");
 });
 
 test("who has said it stands there by a name, not by a role", async () => {

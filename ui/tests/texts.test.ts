@@ -8,6 +8,7 @@ import {
   chooseLanguage,
   formatDate,
   formatDay,
+  formatDaysOf,
   formatDistance,
   formatDuration,
   formatFullDate,
@@ -96,6 +97,7 @@ const BUILT: Record<string, string[]> = {
   ),
   "logs.": ["timeline", "byLayer"],
   "memory.level.": ["0", "1", "2", "3"],
+  "memory.of.": ["2", "3"],
   "pause.": ["assistant", "model", "key", "user"],
   "prices.": ["input", "cached", "output", "image"],
   "profile.look.": ["auto", "light", "dark"],
@@ -225,6 +227,17 @@ test("a period is said in words, a week as its days", async () => {
   expect(formatDay("2026-11-01")).toBe("November 1, 2026");
   await chooseLanguage("ru");
   expect(formatPeriod("2026-Week-48")).toMatch(/^23\s?–\s?29 ноября 2026/);
+});
+
+test.each([
+  ["2026-Month-04", "March 30 – May 3, 2026"],
+  ["2026-Month-01", "December 29, 2025 – February 1, 2026"],
+  ["2026-Month-12", "November 30, 2026 – January 3, 2027"],
+  ["2026-Week-48", "November 23 – 29, 2026"],
+  ["last spring", "last spring"],
+])("the days of %s are whole weeks", async (period, days) => {
+  await chooseLanguage("en");
+  expect(formatDaysOf(period).replaceAll(/\s/g, " ")).toBe(days);
 });
 
 test.each([

@@ -2,7 +2,7 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
-import { say, sayOr } from "../texts";
+import { formatPeriod, say, sayOr } from "../texts";
 import { Filter, isPart, useFilters, wholeId } from "./filters";
 import { Sheet } from "./sheet";
 import { Table } from "./table";
@@ -50,7 +50,7 @@ export function MemoriesPage() {
           rows={memories}
           idOf={(memory) => memory.id}
           columns={[
-            { head: "admin.period", className: "whitespace-nowrap", cell: (memory) => memory.period },
+            { head: "admin.period", className: "min-w-40", cell: (memory) => formatPeriod(memory.period) },
             {
               head: "admin.level",
               cell: (memory) => (

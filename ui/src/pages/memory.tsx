@@ -19,7 +19,7 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { type Group, Windowed } from "../parts/windowed";
 import { useUser } from "../session/session";
-import { formatNumber, formatPeriod, say, sayOr } from "../texts";
+import { formatDaysOf, formatNumber, formatPeriod, say, sayOr } from "../texts";
 import { Documents } from "./documents";
 import { Facts } from "./facts";
 import { Imported } from "./imported";
@@ -181,19 +181,36 @@ function Timeline() {
   );
 }
 
-/** Neighbours of one period, under one heading. */
+/** Those of one period under one heading, also where another period stands between them. */
 function byPeriod(memories: Memory[]): Group<Memory>[] {
-  const groups: { period: string; rows: Memory[] }[] = [];
+  const periods = new Map<string, Memory[]>();
   for (const memory of memories) {
-    const last = groups.at(-1);
-    if (last?.period === memory.period) last.rows.push(memory);
-    else groups.push({ period: memory.period, rows: [memory] });
+    const rows = periods.get(memory.period);
+    if (rows) rows.push(memory);
+    else periods.set(memory.period, [memory]);
   }
-  return groups.map(({ period, rows }, index) => ({
-    key: rows[0]!.id,
+  return Array.from(periods, ([period, rows], index) => ({
+    key: period,
     heading: <h2 className={`pb-2 text-lead font-semibold ${index ? "pt-1" : ""}`}>{formatPeriod(period)}</h2>,
     rows,
   }));
+}
+
+/** What a summary is of: a day, or whole weeks. Of an exchange the time says it. */
+function When({ memory }: { memory: Memory }) {
+  switch (memory.level) {
+    case 1:
+      return (
+        <>
+          {say("memory.of.1")}, <Time at={memory.occurred_at} />
+        </>
+      );
+    case 2:
+    case 3:
+      return `${say(`memory.of.${memory.level}`)}, ${formatDaysOf(memory.period)}`;
+    default:
+      return <Time at={memory.occurred_at} />;
+  }
 }
 
 function MemoryCard({ memory, hasScore, shown }: { memory: Memory; hasScore: boolean; shown: Shown }) {
@@ -205,7 +222,7 @@ function MemoryCard({ memory, hasScore, shown }: { memory: Memory; hasScore: boo
     <div className="card mb-3">
       <p className="text-small text-quiet">
         {memory.speaker && <>{visible(speakerOf(memory))}, </>}
-        <Time at={memory.occurred_at} />
+        <When memory={memory} />
         {hasScore && memory.score !== null && (
           <span className="tabular"> · {say("memory.score", { n: formatNumber(memory.score, 3) })}</span>
         )}

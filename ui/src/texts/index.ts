@@ -149,16 +149,28 @@ export function formatMonth(day: string): string {
 
 /** The label of a period in words: 2026-Week-48 is "November 23 – 29, 2026", 2026-Month-11 "November 2026". */
 export function formatPeriod(period: string): string {
-  const [, year = "", unit, number = ""] = /^(\d{4})-(Week|Month)-(\d\d)$/.exec(period) ?? [];
+  const [, year, month] = /^(\d{4})-Month-(\d\d)$/.exec(period) ?? [];
+  if (!month) return formatDaysOf(period);
+  return new Date(Number(year), Number(month) - 1, 1).toLocaleDateString(language(), {
+    year: "numeric",
+    month: "long",
+  });
+}
+
+/** The days that a period has, which are whole weeks: 2026-Month-04 is "March 30 – May 3, 2026". */
+export function formatDaysOf(period: string): string {
+  const [, year, unit, number] = /^(\d{4})-(Week|Month)-(\d\d)$/.exec(period) ?? [];
   if (!unit) return period;
-  if (unit === "Month") {
-    const month = new Date(Number(year), Number(number) - 1, 1);
-    return month.toLocaleDateString(language(), { year: "numeric", month: "long" });
-  }
-  const fourth = new Date(Number(year), 0, 4); // is in the first week of a year
-  const monday = new Date(Number(year), 0, 4 - ((fourth.getDay() + 6) % 7) + 7 * (Number(number) - 1));
-  const sunday = new Date(monday.getFullYear(), monday.getMonth(), monday.getDate() + 6);
-  return new Intl.DateTimeFormat(language(), { dateStyle: "long" }).formatRange(monday, sunday);
+  const [y, n] = [Number(year), Number(number)];
+  const first = unit === "Month" ? mondayOf(y, n - 1, 4) : mondayOf(y, 0, 4 + 7 * (n - 1)); // a week is where its Thursday is
+  const end = unit === "Month" ? mondayOf(y, n, 4) : mondayOf(y, 0, 4 + 7 * n);
+  const last = new Date(end.getFullYear(), end.getMonth(), end.getDate() - 1);
+  return new Intl.DateTimeFormat(language(), { dateStyle: "long" }).formatRange(first, last);
+}
+
+function mondayOf(year: number, month: number, day: number): Date {
+  const weekday = (new Date(year, month, day).getDay() + 6) % 7;
+  return new Date(year, month, day - weekday);
 }
 
 /** The name of a day of the week; 0 is Sunday. */
