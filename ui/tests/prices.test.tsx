@@ -2,7 +2,7 @@
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { Prices } from "../src/admin/prices";
 import { chooseLanguage } from "../src/texts";
@@ -19,13 +19,19 @@ const PRICE = {
   updated_at: "2026-01-01T00:00:00Z",
 };
 
+const nameOf = ({ provider, model }: typeof PRICE) => `${provider}:${model}`;
+
+const inView = vi.fn(function (this: HTMLElement) {
+  return this.dataset.row;
+});
 let asked: Asked[];
 beforeEach(() => {
+  HTMLElement.prototype.scrollIntoView = inView;
   chooseLanguage("en");
   prepareBrowser();
-  let found: object[] = [PRICE];
+  let found = [PRICE];
   asked = serve(({ method, body }) => {
-    if (method === "PUT") found = [{ ...PRICE, ...body }];
+    if (method === "PUT") found = [...found.filter((one) => nameOf(one) !== nameOf(body)), { ...PRICE, ...body }];
     if (method === "POST") found = [];
     return { body: { results: found } };
   });
@@ -59,4 +65,24 @@ test("a price is read when it is wanted, changed and deleted", async () => {
     ["PUT", "/v1/admin/prices", { ...amounts, output: 12.5 }],
     ["POST", "/v1/admin/prices/drop", { provider: "openai", model: "gpt-5" }],
   ]);
+});
+
+test("after a price is saved the form is empty for the next one, and its row is in view", async () => {
+  const field = (name: string) => screen.getByLabelText<HTMLInputElement>(name);
+  fireEvent.click(screen.getByText("Prices of models"));
+  await screen.findByText("openai:gpt-5");
+  for (const [name, value] of [
+    ["Provider", "local"],
+    ["Model, or a pattern with %", "llama"],
+    ["In, $ a million", "1"],
+    ["Out, $ a million", "2"],
+  ] as const)
+    fireEvent.change(field(name), { target: { value } });
+  fireEvent.click(screen.getByRole("button", { name: "Save" }));
+  await screen.findByText("Saved: local:llama");
+  expect(screen.getAllByRole<HTMLInputElement>("textbox").map(({ value }) => value)).toEqual(["", ""]);
+  expect(field("In, $ a million").value).toBe("");
+  expect(document.activeElement).toBe(field("Provider"));
+  expect(screen.getAllByRole("row")[1]!.dataset.row).toBe("local:llama"); // beneath the form
+  await expect.poll(() => inView.mock.results.map(({ value }) => value)).toContain("local:llama");
 });

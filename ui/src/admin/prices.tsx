@@ -1,7 +1,7 @@
 // What models cost: dollars for a million tokens, changed without a restart.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { get, post, put } from "../api/http";
 import { keys } from "../api/keys";
@@ -24,6 +24,8 @@ export function Prices() {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const [edited, setEdited] = useState<Price | null>(null);
+  const [saved, setSaved] = useState({ name: "", times: 0 });
+  const sheet = useRef<HTMLDivElement>(null);
   const list = useQuery({
     queryKey: keys.prices(),
     queryFn: ({ signal }) => get("/v1/admin/prices", {}, signal),
@@ -34,21 +36,27 @@ export function Prices() {
     mutationFn: ({ provider, model }: Price) => post("/v1/admin/prices/drop", { provider, model }),
     onSuccess: take,
   });
+  useEffect(() => {
+    const all = saved.name ? (sheet.current?.querySelectorAll<HTMLElement>("[data-row]") ?? []) : [];
+    Array.from(all)
+      .find((row) => row.dataset.row === saved.name)
+      ?.scrollIntoView({ block: "nearest" });
+  }, [saved, list.data]);
   return (
     <details className="card" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{say("prices.title")}</summary>
-      <div className="mt-3 flex flex-col gap-4">
+      <div ref={sheet} className="mt-3 flex flex-col gap-4">
         <p className="text-small text-quiet">{say("prices.what")}</p>
         <div className="max-w-md">
           <Form
-            key={`${edited?.provider}:${edited?.model}`}
+            key={`${saved.times} ${edited && nameOf(edited)}`} // fields are as one edits them, or empty for the next one
             submit={say("app.save")}
             onSubmit={async (form) => {
               const number = (name: string) => (form.get(name)?.trim() ? Number(form.get(name)) : null);
+              const named = { provider: form.get("provider")!.trim(), model: form.get("model")!.trim() };
               take(
                 await put("/v1/admin/prices", {
-                  provider: form.get("provider")!.trim(),
-                  model: form.get("model")!.trim(),
+                  ...named,
                   input: number("input") ?? 0,
                   cached: number("cached"),
                   output: number("output") ?? 0,
@@ -56,12 +64,14 @@ export function Prices() {
                 }),
               );
               setEdited(null);
+              setSaved(({ times }) => ({ name: nameOf(named), times: times + 1 }));
             }}
           >
             <Field
               label={say("prices.provider")}
               name="provider"
               required
+              autoFocus={saved.times > 0}
               maxLength={50}
               defaultValue={edited?.provider ?? ""}
             />
@@ -86,16 +96,25 @@ export function Prices() {
               />
             ))}
           </Form>
+          {saved.name && (
+            <p role="status" className="mt-2 text-small text-quiet">
+              {say("prices.saved", { model: visible(saved.name) })}
+            </p>
+          )}
         </div>
         <ErrorNotice error={list.error ?? drop.error} />
         {isOpen && list.isPending && <Skeleton lines={4} />}
         {list.data && (
           <Table
             label="prices.title"
-            rows={list.data.results}
+            rows={withFirst(saved.name, list.data.results)}
             idOf={nameOf}
             columns={[
-              { head: "admin.model", cell: (price) => visible(nameOf(price)) },
+              {
+                head: "admin.model",
+                className: (price) => (nameOf(price) === saved.name ? "bg-mark" : ""),
+                cell: (price) => visible(nameOf(price)),
+              },
               ...NUMBERS.map(
                 (name): Column<Price> => ({
                   head: `prices.${name}`,
@@ -129,6 +148,11 @@ export function Prices() {
   );
 }
 
-function nameOf({ provider, model }: Price): string {
+/** The price of this name first, right under the form by which it was saved. */
+function withFirst(name: string, prices: Price[]): Price[] {
+  return [...prices.filter((one) => nameOf(one) === name), ...prices.filter((one) => nameOf(one) !== name)];
+}
+
+function nameOf({ provider, model }: Pick<Price, "provider" | "model">): string {
   return `${provider}:${model}`;
 }

@@ -571,6 +571,7 @@ export const enPages = {
   "prices.cached": "From the cache, $ a million",
   "prices.output": "Out, $ a million",
   "prices.image": "$ an image",
+  "prices.saved": "Saved: {model}",
   "prices.change": "Change",
   "prices.delete": "Delete",
   "prices.deleteAsk": "Delete the price of {model}?",

@@ -576,6 +576,7 @@ export const ruPages: Record<keyof typeof enPages, string> = {
   "prices.cached": "Из кеша, $ за миллион",
   "prices.output": "Выход, $ за миллион",
   "prices.image": "$ за картинку",
+  "prices.saved": "Сохранено: {model}",
   "prices.change": "Изменить",
   "prices.delete": "Удалить",
   "prices.deleteAsk": "Удалить цену {model}?",
