@@ -103,3 +103,32 @@ def test_columns_are_hidden_by_keys_and_stay_so(visit: Visitor) -> None:
     page.goto(page.url.replace("runs", "users"))
     expect(heads).to_have_count(6)  # each table has its own
     expect(page.get_by_role("columnheader", name="Last request")).to_have_attribute("aria-sort", "descending")
+
+
+LINES = """all => Math.max(...all.map(one => {
+  const text = document.createRange();
+  text.selectNodeContents(one);
+  return new Set(Array.from(text.getClientRects(), box => Math.round(box.top))).size;
+}))"""
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+@pytest.mark.parametrize("language", ["en-US", "ru-RU"])
+def test_what_a_tool_does_is_read_at_a_glance(visit: Visitor, language: str, width: int) -> None:
+    page = visit("admin/inventory", viewport={"width": width, "height": 800}, locale=language)
+    table = page.get_by_role("table", name="Инструменты" if language == "ru-RU" else "Tools")
+    table.scroll_into_view_if_needed()
+    effects = table.locator("tbody td:nth-child(2)")
+    expect(effects.first).to_be_visible()
+    assert effects.evaluate_all(LINES) == 1
+    assert effects.evaluate_all(IN_VIEW), "without scrolling the table"
+    shot(page, f"tools-{language[:2]}-{width}")
+
+
+@pytest.mark.usefixtures("account")
+def test_what_opens_a_summary_stands_before_it(stack: Stack, visit: Visitor) -> None:
+    page = visit("admin/memories", viewport={"width": 1440, "height": 800})
+    text = page.locator("summary span").first
+    expect(text).to_be_visible()
+    offset = "one => one.getBoundingClientRect().top - one.closest('td').getBoundingClientRect().top"
+    assert text.evaluate(offset) < 16, "not on a line of its own"

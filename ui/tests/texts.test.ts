@@ -68,6 +68,7 @@ const BUILT: Record<string, string[]> = {
   "ads.whatsapp.": ["open", "administrators", "not_configured"],
   "ads.without.": ["ads_management", "leads_retrieval"],
   "admin.begunBy.": ["password", "recovery"],
+  "admin.effect.": ["read", "write", "dangerous"],
   "admin.by.": ["day", "user", "assistant", "model", "stage"],
   "admin.scope.": ["ask", "read", "metrics", "admin"],
   "apps.may.": ["read", "ask"],

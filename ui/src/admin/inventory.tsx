@@ -109,19 +109,24 @@ export function InventoryPage() {
               columns={[
                 {
                   head: "admin.tool",
+                  className: "max-sm:min-w-44 max-sm:wrap-anywhere",
                   cell: (one) => (
                     <>
                       <span className="font-mono">{visible(one.name)}</span>{" "}
-                      <span className="text-quiet">{visible(one.domain)}</span>
+                      <span className="text-quiet max-sm:block">{visible(one.domain)}</span>
                     </>
                   ),
                 },
                 {
                   head: "admin.effect",
-                  className: (one) => (one.effect === "dangerous" ? "text-bad" : ""),
-                  cell: (one) => <span title={one.effect}>{say(`action.${one.effect}`)}</span>,
+                  className: (one) => `whitespace-nowrap ${one.effect === "dangerous" ? "text-bad" : ""}`,
+                  cell: (one) => <span title={say(`action.${one.effect}`)}>{say(`admin.effect.${one.effect}`)}</span>,
                 },
-                { head: "admin.description", cell: (one) => visible(one.description).slice(0, 500) },
+                {
+                  head: "admin.description",
+                  className: "min-w-60",
+                  cell: (one) => visible(one.description).slice(0, 500),
+                },
               ]}
             />
           </section>

@@ -68,7 +68,7 @@ export function MemoriesPage() {
               className: "max-w-lg",
               cell: (memory) => (
                 <details>
-                  <summary>
+                  <summary className="ml-4 list-outside">
                     <span className="line-clamp-2">{visible(memory.memory)}</span>
                   </summary>
                   <p className="whitespace-pre-wrap">{visible(memory.memory)}</p>
