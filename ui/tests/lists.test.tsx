@@ -123,10 +123,11 @@ const eventOf = (changes: Partial<typeof EVENT>) =>
 /** Follow the user with these events on the stream; what they make be read again. */
 function hear(...events: Partial<typeof EVENT>[]) {
   const read = vi.spyOn(queries, "invalidateQueries");
-  const asked = serve(() => ({ chunks: events.map(eventOf), isOpen: true }));
+  let tell: (chunk: string) => void = () => undefined;
+  const asked = serve(() => ({ chunks: events.map(eventOf), isOpen: true, onOpen: (enqueue) => (tell = enqueue) }));
   const { unmount } = renderHook(() => useUserEvents("ann"), { wrapper });
   const kinds = () => read.mock.calls.map(([filters]) => filters?.queryKey?.join(" ")).sort();
-  return { asked, unmount, kinds };
+  return { asked, unmount, kinds, tell: (...more: Partial<typeof EVENT>[]) => tell(more.map(eventOf).join("")) };
 }
 
 const OF_C = [
@@ -155,7 +156,7 @@ test("of a run that was asked here only its end makes the messages be read", asy
     { status: "COMPLETED", archive_status: "ARCHIVED" },
   );
   await waitFor(() =>
-    expect(kinds()).toEqual(["actions /v1/actions", "actions waiting", "messages c", "runs /v1/runs"]),
+    expect(kinds()).toEqual(["actions /v1/actions", "actions waiting", ...OF_MEMORY, "messages c", "runs /v1/runs"]),
   );
 });
 
@@ -188,6 +189,36 @@ test("a stream begins with the newest run, which is nothing new", async () => {
   expect(kinds().filter((key) => key?.endsWith(" c"))).toEqual([]);
 });
 
+const OF_MEMORY = [
+  "memory /v1/memories",
+  "memory /v1/users/ann/facts",
+  "memory /v1/users/ann/imported",
+  "memory days ann",
+  "memory totals ann",
+  "memory week ann",
+];
+
+test("what is remembered elsewhere is read, once for many requests, and a second later what came meanwhile", async () => {
+  const ends = (ids: string[]) =>
+    ids.map((request_id) => ({ request_id, status: "COMPLETED", archive_status: "ARCHIVED" }));
+  const { kinds, tell } = hear(...ends(["r", "s", "t"]), ...ends(["s", "t"]));
+  const ofMemory = () => kinds().filter((key) => key?.startsWith("memory"));
+  await waitFor(() => expect(ofMemory()).toEqual(OF_MEMORY));
+  const began = performance.now();
+  for (const id of ["u", "v", "w"]) tell(...ends([id]));
+  await waitFor(() => expect(ofMemory()).toHaveLength(2 * OF_MEMORY.length));
+  expect(performance.now() - began).toBeGreaterThan(900);
+});
+
+test("the newest request, with which a stream begins, was remembered before", async () => {
+  const { kinds } = hear(
+    { status: "COMPLETED", archive_status: "ARCHIVED" },
+    { request_id: "s", conversation_id: "d", status: "COMPLETED", archive_status: "SKIPPED" },
+  );
+  await waitFor(() => expect(kinds()).toHaveLength(OF_C.length));
+  expect(kinds().filter((key) => key?.startsWith("memory"))).toEqual([]);
+});
+
 test("an event changes what is shown of its run without asking", async () => {
   const page = (item: object) => ({ pages: [{ results: [item], next: null }], pageParams: [null] });
   const list = keys.list("conversations", "/v1/conversations", { limit: 50 });
@@ -209,7 +240,7 @@ test("a hidden page follows nothing; what it missed is read at once", async () =
   await waitFor(() => expect(asked).toHaveLength(1));
   change(true);
   change(false);
-  await waitFor(() => expect(kinds()).toEqual(["actions", "conversations", "messages", "runs"]));
+  await waitFor(() => expect(kinds()).toEqual(["actions", "conversations", ...OF_MEMORY, "messages", "runs"]));
   expect(asked.map(({ path }) => path)).toEqual(Array(2).fill("/v1/users/ann/events"));
   unmount();
   change(true);

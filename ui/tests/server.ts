@@ -18,6 +18,7 @@ export interface Reply {
   body?: unknown; // JSON
   chunks?: Chunk[]; // instead of it, pieces of a stream
   isOpen?: boolean; // the stream does not end
+  onOpen?: (enqueue: (chunk: string) => void) => void; // gives a way to say more
   headers?: Record<string, string>;
 }
 
@@ -34,9 +35,9 @@ export function serve(answer: (asked: Asked) => Reply | Promise<Reply>): Asked[]
       lastEventId: sent.get("last-event-id"),
     };
     all.push(asked);
-    const { status = 200, body = {}, chunks, isOpen, headers } = await answer(asked);
+    const { status = 200, body = {}, chunks, isOpen, onOpen, headers } = await answer(asked);
     if (status === 204) return new Response(null, { status });
-    return new Response(chunks ? streamOf(chunks, isOpen) : JSON.stringify(body), { status, headers });
+    return new Response(chunks ? streamOf(chunks, isOpen, onOpen) : JSON.stringify(body), { status, headers });
   });
   vi.stubGlobal("XMLHttpRequest", formsTo(answer, all));
   return all;
@@ -99,11 +100,13 @@ export const CONFIG = {
 /** What the route of assistants answers. */
 export const ASSISTANTS = { body: { results: [{ name: "mentor", title: "Mentor", description: null, voice: null }] } };
 
-function streamOf(chunks: Chunk[], isOpen = false): ReadableStream {
+function streamOf(chunks: Chunk[], isOpen = false, onOpen?: Reply["onOpen"]): ReadableStream {
   return new ReadableStream({
     start(controller) {
-      for (const chunk of chunks)
+      const enqueue = (chunk: Chunk) =>
         controller.enqueue(typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk);
+      chunks.forEach(enqueue);
+      onOpen?.(enqueue);
       if (!isOpen) controller.close();
     },
   });

@@ -52,6 +52,16 @@ export const keys = {
   ads: (userId: string) => ["ads", userId] as const,
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,
+  /** Where what is remembered anew stands; not what one searched for, nor what is open. */
+  remembered: (userId: string) =>
+    [
+      ["memory", "/v1/memories"],
+      ["memory", `/v1/users/${userId}/facts`],
+      ["memory", `/v1/users/${userId}/imported`],
+      ["memory", "totals", userId],
+      ["memory", "days", userId],
+      ["memory", "week", userId],
+    ] as const,
   totals: (userId: string) => ["memory", "totals", userId] as const,
   imported: (userId: string, conversation: string, around: string | null) =>
     ["memory", "imported", userId, conversation, around] as const,

@@ -10,6 +10,7 @@ import { refresh } from "./refresh";
 import type { ConversationPage, Run, RunPage, RunSummary } from "./types";
 
 const GATHER_MS = 150;
+const MEMORY_MS = 1000; // from one reading of memory to the next, for each page of a list that is shown
 
 type RunChange = Pick<RunSummary, "request_id" | "conversation_id" | "kind" | "status" | "archive_status">;
 
@@ -18,6 +19,7 @@ export function useUserEvents(userId: string) {
   useEffect(() => {
     let controller = new AbortController();
     let timer = 0;
+    const memory = memoryReader(queries, userId);
     const gathered: (() => readonly QueryKey[])[] = [];
     const readSoon = (stale: () => readonly QueryKey[]) => {
       gathered.push(stale);
@@ -30,6 +32,7 @@ export function useUserEvents(userId: string) {
     const open = () => {
       controller = new AbortController();
       const ended = new Map<string, boolean>(); // by run, as the stream says
+      const archived = new Set<string>();
       let isFirstEnd = true;
       const take = (change: RunChange) => {
         const isOver = isEnd(change.status);
@@ -38,10 +41,13 @@ export function useUserEvents(userId: string) {
         const wasOver = before ?? (known && isEnd(known.status));
         ended.set(change.request_id, isOver);
         apply(queries, change, isOver);
+        const isRemembered = change.archive_status === "ARCHIVED" && !archived.has(change.request_id);
+        if (isRemembered) archived.add(change.request_id);
         if (before === undefined && isOver && isFirstEnd) {
           isFirstEnd = false; // a stream begins with the newest run, which was just read
           return;
         }
+        if (isRemembered) memory.readSoon();
         readSoon(() => staleKeys(queries, change, isOver, { before, wasOver })); // by then the reply to what was sent here has come
       };
       follow(
@@ -56,6 +62,7 @@ export function useUserEvents(userId: string) {
       if (!document.hidden) {
         open();
         readSoon(() => [["runs"], ["messages"], ["conversations"], ["actions"]]);
+        memory.readSoon();
       }
     };
     if (!document.hidden) open();
@@ -63,9 +70,38 @@ export function useUserEvents(userId: string) {
     return () => {
       document.removeEventListener("visibilitychange", change);
       window.clearTimeout(timer);
+      memory.stop();
       controller.abort();
     };
   }, [userId, queries]);
+}
+
+/** Reads memory again when something was remembered, however much: at most about one request a second and list. */
+function memoryReader(queries: QueryClient, userId: string) {
+  let timer = 0; // that of the next reading, or of the pause after the last one
+  let isWanted = false;
+  let isStopped = false;
+  const read = async () => {
+    isWanted = false;
+    await refresh(queries, keys.remembered(userId));
+    const shown = queries.getQueriesData<Partial<InfiniteData<unknown>>>({ queryKey: ["memory"], type: "active" });
+    const pages = Math.max(1, ...shown.map(([, data]) => data?.pages?.length ?? 1));
+    if (!isStopped) timer = window.setTimeout(go, MEMORY_MS * pages);
+  };
+  const go = () => {
+    timer = 0;
+    if (isWanted) timer = window.setTimeout(read, GATHER_MS);
+  };
+  return {
+    readSoon: () => {
+      isWanted = true;
+      if (!timer) go();
+    },
+    stop: () => {
+      isStopped = true;
+      window.clearTimeout(timer);
+    },
+  };
 }
 
 /** What the page has in its list of the conversation of a run that has changed. */

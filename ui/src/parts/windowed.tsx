@@ -42,6 +42,9 @@ export function Windowed<T>({ groups, keyOf, rowPx, hasMore, children }: Props<T
     estimateSize: (index) => heights.current.get(lines[index]!.key) ?? rowPx,
     getItemKey: (index) => lines[index]!.key,
     scrollMargin: top,
+    // What is read stays in its place when rows come before it; who is at the beginning sees them.
+    anchorTo: (scrollerOf(box.current)?.scrollTop ?? 0) > top ? "end" : "start",
+    scrollEndThreshold: -1, // nobody is held at the end
     rangeExtractor: ({ startIndex, endIndex, count }) => {
       const shown = between(startIndex - OVERSCAN, endIndex + OVERSCAN, count);
       const at = focused === null ? -1 : lines.findIndex((line) => line.key === focused);
