@@ -132,3 +132,36 @@ def test_what_opens_a_summary_stands_before_it(stack: Stack, visit: Visitor) -> 
     expect(text).to_be_visible()
     offset = "one => one.getBoundingClientRect().top - one.closest('td').getBoundingClientRect().top"
     assert text.evaluate(offset) < 16, "not on a line of its own"
+
+
+@pytest.mark.usefixtures("account")
+def test_long_details_of_the_audit_do_not_widen_the_page(stack: Stack, visit: Visitor, word: str) -> None:
+    stack.rows(
+        "insert into audit (actor, action, details) values (%s, 'export', %s)",
+        word,
+        f'{{"counts": "{"messages:1,summaries:2," * 20}"}}',
+    )
+    page = visit("admin/audit", viewport={"width": 1440, "height": 800})
+    expect(page.get_by_text(word)).to_be_visible()
+    assert (
+        page.locator("main .scrolls")
+        .filter(has=page.locator("h1"))
+        .evaluate("one => one.scrollWidth <= one.clientWidth")
+    )
+    shot(page, "audit-1440")
+
+
+@pytest.mark.usefixtures("account")
+def test_on_a_phone_names_are_whole_and_stand_in_the_middle_of_what_is_pressed(visit: Visitor) -> None:
+    page = visit("admin/users", viewport={"width": 360, "height": 740}, has_touch=True)
+    name = page.locator("tbody a").first
+    expect(name).to_be_visible()
+    assert name.evaluate_all(LINES) == 1
+    offset = """one => {
+      const text = document.createRange();
+      text.selectNodeContents(one);
+      const [inner, outer] = [text.getBoundingClientRect(), one.getBoundingClientRect()];
+      return Math.abs(inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+    }"""
+    assert page.get_by_role("navigation", name="Admin").get_by_role("link").first.evaluate(offset) < 2
+    shot(page, "users-360")

@@ -25,7 +25,7 @@ const FOUND = {
     id: answer,
     created_at: AT,
     status: "COMPLETED",
-    answer: `${answer} recipe.`,
+    answer: answer === "Two" ? `Two recipe. ${"🍞".repeat(189)}` : `One recipe. ${"🍞".repeat(180)}`, // by code points
   })),
   doubtful_runs: 2,
 };
@@ -60,6 +60,11 @@ test("what goes with it is shown by name and number, and nothing is deleted befo
   screen.getByText(/Your boat is called Zephyr\./);
   expect(screen.getAllByRole("checkbox").map((box) => (box as HTMLInputElement).checked)).toEqual([false, false]);
   expect(deleted()).toEqual([]);
+});
+
+test("of an answer that the server has cut it is seen that it goes on", async () => {
+  const labels = (await screen.findAllByRole("checkbox")).map((box) => box.closest("label")!.textContent!);
+  expect(labels.map((label) => label.endsWith("🍞…"))).toEqual([false, true]);
 });
 
 test("only the chosen of the doubtful answers are deleted", async () => {

@@ -58,7 +58,7 @@ export default function AdminPage() {
             <Link
               key={page}
               href={path}
-              className="row-link whitespace-nowrap"
+              className="row-link flex items-center whitespace-nowrap"
               aria-current={isHere ? "page" : undefined}
             >
               {say(`admin.${page}`)}

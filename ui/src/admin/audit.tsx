@@ -53,7 +53,7 @@ export function AuditPage() {
             },
             {
               head: "admin.details",
-              className: "font-mono",
+              className: "min-w-60 font-mono wrap-anywhere",
               cell: (entry) => visible(JSON.stringify(entry.details)).slice(0, 500),
             },
           ]}

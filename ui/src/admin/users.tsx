@@ -50,6 +50,7 @@ export function UsersPage() {
           columns={[
             {
               head: "admin.names",
+              className: "min-w-44",
               cell: (person) => (
                 <>
                   <Link href={`/admin/users/${person.user_id}`}>{nameOf(person)}</Link>

@@ -16,6 +16,7 @@ import { visible } from "./visible";
 
 type Found = Omit<ForgetResult, "id">;
 
+const BEGINNING_CHARS = 200; // of an answer, which the server gives
 const MAX_WAITS = 60; // seconds until what was said last is in memory
 
 type Kind = "messages" | "images" | "schedules" | "logs" | "records" | "facts" | "answers" | "elsewhere";
@@ -137,7 +138,7 @@ function Consequences({ text, found, chosen, onChoose }: Choice) {
             <label key={id} className="flex items-start gap-2">
               <input type="checkbox" checked={chosen.includes(id)} onChange={() => toggle(id)} />
               <span>
-                <Time at={created_at} />: {visible(answer ?? "")}
+                <Time at={created_at} />: {beginning(answer ?? "")}
               </span>
             </label>
           ))}
@@ -148,6 +149,11 @@ function Consequences({ text, found, chosen, onChoose }: Choice) {
   );
 }
 
+/** What is shown of an answer; a long one was cut by the server. */
+function beginning(answer: string): string {
+  return visible(answer) + (Array.from(answer).length >= BEGINNING_CHARS ? "…" : "");
+}
+
 /** The answers that repeat what is forgotten. */
 export function Repeating({ found }: { found: Found }) {
   if (!found.repeating.length) return null;
@@ -155,7 +161,7 @@ export function Repeating({ found }: { found: Found }) {
     <ul className="flex list-disc flex-col gap-1 pl-6">
       {found.repeating.map(({ id, created_at, answer }) => (
         <li key={id}>
-          <Time at={created_at} />: {visible(answer)}
+          <Time at={created_at} />: {beginning(answer)}
         </li>
       ))}
     </ul>
