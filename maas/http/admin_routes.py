@@ -102,7 +102,7 @@ ADMIN_ROUTES = (
     Route("DELETE", "/v1/admin/trial_sets/{set}", trial_sets.delete_trial_set, "admin", status=204, errors=(404,)),
     Route("GET", "/v1/admin/users", people.get_users, "admin", response=people.AdminUserPage, errors=(400,),
           query={
-              "q": (SEARCH, "A part of a name, or a user id."),
+              "q": (SEARCH, "A part of a name or of the number of a chat, or a user id."),
               "sort": ({"type": "string", "enum": [*get_args(people.UserOrder)], "default": "id"},
                        "What the list is in the order of; but for id the highest first."),
               **PAGE}),

@@ -124,7 +124,7 @@ from maas.pipeline_runs r
 join maas.pipeline_runs o on o.id = (r.metadata->'trial'->>'run_id')::uuid and o.user_id = r.user_id
 where r.id = $1 and r.kind = 'trial';
 
--- name: user_ids  -- $1 part of a name in any case, or null, $2 after this user, $3 how many
+-- name: user_ids  -- $1 part of a name in any case, or of a chat's number, or null, $2 after this user, $3 how many
 -- By id. Users are found by steps in the index of runs, so that the number of runs does not matter.
 with recursive askers as (
   (select user_id from maas.pipeline_runs where $1::text is null and user_id > $2 order by user_id limit 1)
@@ -139,14 +139,19 @@ with recursive askers as (
   (select a.user_id from maas.auth_users a where a.user_id > $2
      and ($1::text is null or strpos(lower(concat_ws(' ', a.email, a.name)), lower($1)) > 0) order by 1 limit $3)
   union
+  (select distinct c.user_id from maas.chat_conversations c
+   where $1::text is not null and c.telegram_chat_id is not null and c.is_open and strpos(c.telegram_chat_id, $1) > 0
+     and c.user_id > $2 order by 1 limit $3)
+  union
   (select l.user_id from maas.user_roles l where $1::text is null and l.user_id > $2 order by 1 limit $3)
   union
   (select a.user_id from (select user_id from askers limit $3) a where a.user_id is not null)
 )
 select user_id from users order by user_id limit $3;
 
--- name: ranked_user_ids  -- $1 part of a name in any case, or null, $2 last_run, spend or errors, $3 $4 below this rank
--- and user, or nulls, $5 how many; the highest rank first, and in each row what all these users have in sum
+-- name: ranked_user_ids  -- $1 part of a name in any case, or of a chat's number, or null, $2 last_run, spend or
+-- errors, $3 $4 below this rank and user, or nulls, $5 how many; the highest rank first, and in each row what all these
+-- users have in sum
 with recursive askers as (
   (select user_id from maas.pipeline_runs where $1::text is null order by user_id limit 1)
   union all
@@ -160,6 +165,9 @@ with recursive askers as (
   union
   select a.user_id from maas.auth_users a
   where $1::text is null or strpos(lower(concat_ws(' ', a.email, a.name)), lower($1)) > 0
+  union
+  select c.user_id from maas.chat_conversations c
+  where $1::text is not null and c.telegram_chat_id is not null and c.is_open and strpos(c.telegram_chat_id, $1) > 0
   union
   select l.user_id from maas.user_roles l where $1::text is null
 ), spent as (

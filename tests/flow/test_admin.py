@@ -450,6 +450,20 @@ def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: s
         assert get(stack, "users", q=text)["results"] == []
 
 
+def test_the_users_of_a_chat_are_found_by_its_number(stack: Stack, root: str) -> None:
+    group, *senders = (f"{prefix}{uuid4().int % 10**10:010}" for prefix in ("-100", "7", "7"))
+    users = []
+    for sender in senders:  # a group has a dialogue for each who writes there
+        user = UUID(str(stack.rows("select maas_resolve_user('telegram', %s) as id", sender)[0]["id"]))
+        for chat in (sender, f"{group}:{sender}"):
+            stack.rows("select maas_chat_conversation(%s, %s, 'mentor')", chat, user)
+        for sort in ("id", "last_run"):
+            assert [one["user_id"] for one in get(stack, "users", q=sender, sort=sort)["results"]] == [str(user)]
+        users.append(str(user))
+    for sort in ("id", "last_run", "spend"):
+        assert sorted(one["user_id"] for one in get(stack, "users", q=group, sort=sort)["results"]) == sorted(users)
+
+
 def test_users_are_ranked_by_last_run_spend_and_errors(stack: Stack) -> None:
     """The highest first, page by page, with the sums of all who match."""
     word, users = f"w{uuid4().hex}", [uuid4() for _ in range(3)]

@@ -31,6 +31,7 @@ EXCEPTIONS: dict[str, set[str]] = {
     "sql/functions/conversations.sql": _ACCOUNT | _CHAT,
     "sql/functions/profiles.sql": {"interview"},
     "sql/functions/run_triggers.sql": _CHAT,
+    "sql/queries/admin.sql": _CHAT,
     "sql/queries/conversations.sql": _CHAT,
     "sql/queries/tools.sql": _ACCOUNT,
     "sql/schema/09_conversations.sql": _ACCOUNT | _CHAT,

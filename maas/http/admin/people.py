@@ -148,7 +148,7 @@ class CreatedKey(Schema):
 async def get_users(request: Request) -> Response:
     """List users by id, or those first who were active last, have spent most or have most errors.
 
-    `q` is a part of a name, or a user id.
+    `q` is a part of a name or of the number of a chat, or a user id.
     """
     principal, state = admin_of(request), app_state(request)
     limit, text = read_limit(request), read_parameter(request, "q", to_search_text)

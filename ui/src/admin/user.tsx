@@ -263,7 +263,15 @@ function Conversations({ id }: { id: string }) {
 
             cell: (one) => <Time at={one.updated_at} isExact />,
           },
-          { head: "admin.assistant", cell: (one) => titleOf(one.assistant) },
+          {
+            head: "admin.assistant",
+            cell: (one) => (
+              <>
+                {titleOf(one.assistant)}{" "}
+                {one.source === "telegram" && <span className="text-quiet">{say("admin.telegram")}</span>}
+              </>
+            ),
+          },
           {
             head: "admin.conversation",
             cell: (one) => (

@@ -411,6 +411,7 @@ export const enPages = {
   "admin.unsaved": "Not saved",
   "admin.level": "Level",
   "admin.tag": "Tag",
+  "admin.telegram": "Telegram",
   "admin.period": "Period",
   "admin.messages": "Messages",
   "admin.superseded": "replaced",

@@ -413,6 +413,7 @@ export const ruPages: Record<keyof typeof enPages, string> = {
   "admin.unsaved": "Не сохранено",
   "admin.level": "Уровень",
   "admin.tag": "Метка",
+  "admin.telegram": "Телеграм",
   "admin.period": "Период",
   "admin.messages": "Сообщений",
   "admin.superseded": "заменена",
