@@ -85,3 +85,11 @@ test("what could not be read says so, and is read again", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Try again" }));
   await screen.findByText("It is back.");
 });
+
+test.each([
+  ["This answer was written without memories.", "Hello."],
+  ["There is no answer.", null], // it failed, or is still to come
+])("%s is said of the answer %s", async (words, final_answer) => {
+  show({ sources: [], used: [], final_answer });
+  await screen.findByText(words);
+});

@@ -22,7 +22,8 @@ const SHOWN_CHARS = 200; // of the words of a citation, in place
 
 export function Evidence({ run, marked }: { run: Run; marked: number | null }) {
   const [shown, setShown] = useState(FIRST_SHOWN);
-  if (!run.sources.length) return <p className="text-quiet">{say("evidence.none")}</p>;
+  if (!run.sources.length)
+    return <p className="text-quiet">{say(run.final_answer === null ? "evidence.noAnswer" : "evidence.none")}</p>;
   const used = new Set(run.used);
   const lines = groupByLine(run.sources);
   const cited = lines.filter((line) => line.some((source) => used.has(source.id)));

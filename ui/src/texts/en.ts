@@ -366,6 +366,7 @@ export const en = {
   "evidence.title": "Evidence",
   "evidence.used": "Cited in the answer",
   "evidence.given": "Given to the assistant",
+  "evidence.noAnswer": "There is no answer.",
   "evidence.none": "This answer was written without memories.",
   "evidence.you": "you",
   "evidence.context": "Show in its conversation",

@@ -363,6 +363,7 @@ export const ru: Record<keyof typeof en, string> = {
   "evidence.title": "Основания",
   "evidence.used": "Указано в ответе",
   "evidence.given": "Передано ассистенту",
+  "evidence.noAnswer": "Ответа нет.",
   "evidence.none": "Этот ответ написан без воспоминаний.",
   "evidence.you": "вы",
   "evidence.context": "Показать в беседе",
