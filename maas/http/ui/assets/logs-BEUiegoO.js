@@ -1,1 +1,0 @@
-export{t as Logs}from"./logs-0Ci5BxqB.js";

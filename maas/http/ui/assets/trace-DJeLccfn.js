@@ -1,1 +1,0 @@
-export{t as Trace}from"./trace-BR9PDtXe.js";
