@@ -40,7 +40,7 @@ def quoted_object(
 
 
 def is_of_its_kind(message: str, required: Sequence[str]) -> bool:
-    """Whether a tool with these required parameters may be of what a message quotes: `campaign_id` of a campaign.
+    """Whether a tool with these required parameters may be of what a message quotes: `message_id` of a message.
 
     True where the message does not tell the kind, or the tool takes no id.
     """

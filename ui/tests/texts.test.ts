@@ -45,6 +45,12 @@ const MODEL_CODES = readFileSync(join("..", "shared", "models", "__init__.py"), 
   .match(/ErrorCode = Literal\[([^\]]+)\]/)![1]!
   .match(/\w+/g)!;
 
+/** The arguments that have a name for people, but for those that only results and steps of plans have. */
+const LABELS = Array.from(
+  readFileSync(join("..", "maas", "tools", "labels.py"), "utf8").matchAll(/^ {4}"(\w+)": \{"en"/gm),
+  ([, name]) => name!,
+).filter((name) => !/^(not_sent|sent|created|failed|items|tool|arguments|prompt)$/.test(name));
+
 /** The keys that are put together: what begins them, and what may follow. */
 const BUILT: Record<string, string[]> = {
   "action.": ["pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"].concat(
@@ -53,9 +59,7 @@ const BUILT: Record<string, string[]> = {
   "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "webhooks", "ads", "audit"].concat(
     ["spending", "limits", "inventory", "documents", "active", "expired", "revoked"], // states of keys
   ),
-  "argument.": ["daily_budget", "budget", "campaign_id", "adset_id", "direction_id", "creative_id", "lead_id"].concat(
-    ["target_cpl", "recipients", "subject", "body"], // of tools that wait
-  ),
+  "argument.": LABELS,
   "ads.missing.": ["Facebook", "amoCRM", "WhatsApp", "directions", "stages"],
   "ads.problem.": ["no_token", "token_ended", "token_ends", "failed", "never_read", "stale"],
   "ads.rows.": ["ad sets", "ads", "days of ad sets", "days of ads", "leads by forms"].concat([

@@ -296,7 +296,7 @@ def test_what_exceeds_a_quota_is_refused_with_words(chats: Messenger, chat: int)
     chats.stack.rows(quota, "0")
     try:
         chats.write("вопрос", chat)
-        chats.wait("MAAS_USER_CONVERSATIONS", chat)
+        chats.wait("ваш предел исчерпан", chat)
     finally:
         chats.stack.rows(quota, "10000")
     assert runs(chats, chat) == [] and len(chats.messages(chat)) == 1

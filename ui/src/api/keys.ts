@@ -52,6 +52,7 @@ export const keys = {
   ads: (userId: string) => ["ads", userId] as const,
   assistants: () => ["assistants"] as const,
   memory: (id: string) => ["memory", id] as const,
+  allOfMemory: () => ["memory"] as const,
   /** Where what is remembered anew stands; not what one searched for, nor what is open. */
   remembered: (userId: string) =>
     [

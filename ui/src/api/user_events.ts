@@ -84,7 +84,8 @@ function memoryReader(queries: QueryClient, userId: string) {
   const read = async () => {
     isWanted = false;
     await refresh(queries, keys.remembered(userId));
-    const shown = queries.getQueriesData<Partial<InfiniteData<unknown>>>({ queryKey: ["memory"], type: "active" });
+    const ofMemory = { queryKey: keys.allOfMemory(), type: "active" } as const;
+    const shown = queries.getQueriesData<Partial<InfiniteData<unknown>>>(ofMemory);
     const pages = Math.max(1, ...shown.map(([, data]) => data?.pages?.length ?? 1));
     if (!isStopped) timer = window.setTimeout(go, MEMORY_MS * pages);
   };

@@ -1,1 +1,0 @@
-export{r as SignInPage}from"./sign_in-BGrM9khI.js";
