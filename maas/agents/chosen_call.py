@@ -26,10 +26,10 @@ from shared.models import Message, ToolCall
 from shared.text import clean
 
 WHICH: dict[Spoken, str] = {
-    "ru": "Ты выбираешь инструмент, который даст данные для ответа на вопрос человека. Ответь JSON с именем одного из "
-    "них.\n\n{tools}",
-    "en": "You choose the tool that gives the data for an answer to the user's question. Answer with JSON: the name of "
-    "one of them.\n\n{tools}",
+    "ru": "Ты выбираешь инструмент для сообщения человека: тот, что даст данные для ответа или сделает то, о чём он "
+    "просит. Ответь JSON с именем одного из них.\n\n{tools}",
+    "en": "You choose the tool for the user's message: the one that gives the data for an answer, or does what is "
+    "asked. Answer with JSON: the name of one of them.\n\n{tools}",
 }
 HOW: dict[Spoken, str] = {
     "ru": "Ты пишешь параметры вызова инструмента {name} для вопроса человека. Ответь JSON.\n\n{about}",
@@ -118,10 +118,10 @@ async def _arguments(context: AnswerContext, tool: Tool, language: Spoken) -> di
     return asked | named
 
 
-def names_arguments(context: AnswerContext) -> bool:
-    """Whether the message of this run names arguments of a tool that reads, such as the period of a report."""
+def asks_with_arguments(context: AnswerContext) -> bool:
+    """Whether the message of this run asks with arguments of a tool that reads, such as the period of a report."""
     asked, day = context.run.user_query, context.run.created_at.date()
-    return any(_read_by(one, asked, day) for one in context.tools if one.effect == "read")
+    return "?" in asked and any(_read_by(one, asked, day) for one in context.tools if one.effect == "read")
 
 
 def _read_by(tool: Tool, message: str, today: date) -> dict[str, object]:

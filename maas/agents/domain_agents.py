@@ -182,7 +182,9 @@ class _DomainCalls:
         language = await dialogue_language(
             context.db, context.run.id, context.definition.language, context.run.user_query
         )
-        request = replace(request, messages=(Message("user", domain_request(asked, results, bodies, language)),))
+        is_brief = model.deps.settings.profile == "small"
+        message = domain_request(asked, results, bodies, language, is_brief=is_brief)
+        request = replace(request, messages=(Message("user", message),))
         async with debug_log().span(9, agent.name):
             reply = await model.without_listener().ask(request)
         await model.pin()

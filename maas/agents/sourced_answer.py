@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from maas.agents.answer_context import CONTEXT_TAG, AnswerContext
-from maas.agents.chosen_call import choose_call, is_elsewhere, names_arguments, ordered_tools
+from maas.agents.chosen_call import asks_with_arguments, choose_call, is_elsewhere, ordered_tools
 from maas.agents.figures import GivenFigures
 from maas.agents.meta_tools import META_TOOLS
 from maas.agents.slot_loop import CheckedReply
@@ -104,7 +104,7 @@ def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
         return Flaws()
     names = (*META_TOOLS, *(one.name for one in context.tools))
     is_blind = not context.figures.has_called
-    is_asked = _ASKS_FOR_DATA.search(context.run.user_query) is not None or names_arguments(context)
+    is_asked = _ASKS_FOR_DATA.search(context.run.user_query) is not None or asks_with_arguments(context)
     return Flaws(
         figures=tuple(context.figures.invented(reply.text, _given(context))),
         is_call=is_blind and any(name in reply.text for name in names),

@@ -41,6 +41,16 @@ def test_five_parts_in_this_order(language: Spoken, question: str) -> None:
     assert text.count("</results>") == text.count("<recommendations>") == 1
 
 
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_a_small_model_is_asked_for_less(language: Spoken) -> None:
+    whole, brief = (
+        domain_request("?", [result("getSpend")], [result("getSpend").body], language, is_brief=one)
+        for one in (False, True)
+    )
+    assert brief.endswith(WORDS[language]["brief"])
+    assert brief.removesuffix(WORDS[language]["brief"]) == whole.removesuffix(WORDS[language]["demand"])
+
+
 def test_without_recommendations() -> None:
     text = domain_request("?", [result("getSpend")], [result("getSpend").body], "en")
     assert "Recommendations found in it:\nnone" in text and "<recommendations>" not in text

@@ -153,7 +153,8 @@ async def get_users(request: Request) -> Response:
     principal, state = admin_of(request), app_state(request)
     limit, text = read_limit(request), read_parameter(request, "q", to_search_text)
     sort: UserOrder = read_parameter(request, "sort", _to_order, "id")
-    if text is not None and (user_id := as_uuid(text)) is not None:
+    user_id = None if text is None else as_uuid(text)
+    if user_id is not None:
         page = AdminUserPage(results=await _read_users(state.reads, [user_id]), total=None, next=None)
     elif sort == "id":
         _, last = read_cursor(request) or (None, FIRST_USER)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from maas.agents.chosen_call import WHICH
+from maas.agents.domain_request import WORDS
 from maas.agents.sourced_answer import NOT_DONE, NOT_SAID
 from tests.assistants.ads.marketer import SPEAKERS, Marketer, execute, marketer
 
@@ -29,7 +30,7 @@ REPLIES = (
 @pytest.fixture
 def small(fresh_database: str, tmp_path: Path) -> Iterator[Marketer]:
     with marketer(fresh_database, tmp_path) as one:
-        one.stack.start_orchestrator(**one.settings())
+        one.stack.start_orchestrator(**one.settings() | {"MAAS_MODEL_PROFILE": "small"})
         yield one
 
 
@@ -109,6 +110,7 @@ def test_the_words_of_results_know_no_rules_of_memory(small: Marketer) -> None:
     small.ask(QUESTION)
     (asked,) = small.models.said_to(SPEAKERS["ads"])
     assert "В памяти этого нет" not in asked["messages"][0]["content"]
+    assert asked["messages"][-1]["content"].endswith(WORDS["ru"]["brief"])
     assert "getSpendReport" in asked["messages"][-1]["content"]
 
 
