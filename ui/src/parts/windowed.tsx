@@ -35,6 +35,9 @@ export function Windowed<T>({ groups, keyOf, rowPx, hasMore, children }: Props<T
   const [focused, setFocused] = useState<string | null>(null);
   const lines = useMemo(() => linesOf(groups, keyOf), [groups, keyOf]);
   const isWhole = lines.length <= WHOLE;
+  const first = lines.find((line) => line.row !== undefined)?.key;
+  const firstBefore = useRef(first);
+  const isRead = (scrollerOf(box.current)?.scrollTop ?? 0) > top;
   const list = useVirtualizer({
     count: lines.length,
     enabled: !isWhole,
@@ -43,7 +46,7 @@ export function Windowed<T>({ groups, keyOf, rowPx, hasMore, children }: Props<T
     getItemKey: (index) => lines[index]!.key,
     scrollMargin: top,
     // What is read stays in its place when rows come before it; who is at the beginning sees them.
-    anchorTo: (scrollerOf(box.current)?.scrollTop ?? 0) > top ? "end" : "start",
+    anchorTo: isRead && firstBefore.current !== first ? "end" : "start",
     scrollEndThreshold: -1, // nobody is held at the end
     rangeExtractor: ({ startIndex, endIndex, count }) => {
       const shown = between(startIndex - OVERSCAN, endIndex + OVERSCAN, count);
@@ -51,6 +54,9 @@ export function Windowed<T>({ groups, keyOf, rowPx, hasMore, children }: Props<T
       if (at < 0) return shown;
       return [...new Set([...shown, ...between(at - 1, at + 1, count)])].sort((left, right) => left - right);
     },
+  });
+  useLayoutEffect(() => {
+    firstBefore.current = first;
   });
   useLayoutEffect(() => {
     if (!isWhole || !box.current) return;

@@ -1,1 +1,0 @@
-export{t as Logs}from"./logs-ByN2mUca.js";

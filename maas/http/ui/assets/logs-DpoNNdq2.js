@@ -1,0 +1,1 @@
+export{t as Logs}from"./logs-BuTU4RYx.js";

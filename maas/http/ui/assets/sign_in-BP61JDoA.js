@@ -1,1 +1,0 @@
-export{r as SignInPage}from"./sign_in-Ds6uDtpG.js";

@@ -1,0 +1,1 @@
+export{r as SignInPage}from"./sign_in-DzlXrp-Z.js";

@@ -1,0 +1,1 @@
+export{t as Trace}from"./trace-KLv41tbs.js";

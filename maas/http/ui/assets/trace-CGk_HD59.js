@@ -1,1 +1,0 @@
-export{t as Trace}from"./trace-B15dUBrC.js";
