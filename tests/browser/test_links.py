@@ -77,6 +77,7 @@ def test_a_link_within_the_open_conversation_is_followed(stack: Stack, visit: Vi
     page = visit()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
+    expect(page.get_by_label("Assistant", exact=True)).to_contain_text("Mentor")  # before it, a slow page is quiet, too
     wait_until_quiet(page, asked)  # what every page asks once
     asked.clear()
     page.evaluate("place => history.pushState(null, '', place)", f"/ui/c/{conversation}")
