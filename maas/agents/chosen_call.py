@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from maas.agents.answer_context import AnswerContext
+from maas.agents.figures import GivenFigures
 from maas.agents.message_objects import is_of_its_kind, named_objects, quoted_object
 from maas.agents.meta_tools import execute_call
 from maas.conversations.language import Spoken
@@ -44,16 +45,24 @@ FIRST: dict[Spoken, str] = {
 async def choose_call(context: AnswerContext, language: Spoken) -> ToolCall | None:
     """Return the call that a model chooses for the message of this run; None if there is none to choose.
 
-    Under `meta_tools` it is a call of executeTools. Raises MaasError, LostRun.
+    An act with a figure that nobody named is none, even though its user would be asked. Under `meta_tools` it is a call
+    of executeTools. Raises MaasError, LostRun.
     """
     tools = ordered_tools(context) or _readers(context)
     chosen = tools[0] if len(tools) == 1 else await _choose_tool(context, tools, language)
     if chosen is None:
         return None
     arguments = await _arguments(context, chosen, language)
+    if chosen.effect != "read" and _invented(context, arguments):
+        return None
     if context.definition.routing != "meta_tools":
         return ToolCall("chosen-1", chosen.name, json.dumps(arguments, ensure_ascii=False))
     return execute_call("chosen-1", {chosen.name: arguments}, context.run.user_query)
+
+
+def _invented(context: AnswerContext, arguments: Mapping[str, object]) -> list[str]:
+    given = [context.request.system, *(one.text for one in context.request.messages)]
+    return GivenFigures().invented(json.dumps(arguments, ensure_ascii=False), given)
 
 
 def ordered_tools(context: AnswerContext) -> list[Tool]:
@@ -77,17 +86,22 @@ def _readers(context: AnswerContext) -> list[Tool]:
 
 
 def is_elsewhere(context: AnswerContext) -> bool:
-    """Whether calls gave data, and none of it is of the period or of an object that the message of this run names."""
+    """Whether calls gave data, and none of it is of the period or of an object that the message of this run names.
+
+    A day more or less counts as the same: today is another where the account is than where its user is.
+    """
     message, day, calls = context.run.user_query, context.run.created_at.date(), context.figures.reads
     if not calls:
         return False
-    others = [_is_of_another(tool, values, _read_by(tool, message, day), day) for tool, values in calls]
+    days = [day + timedelta(days=shift) for shift in (-1, 0, 1)]
+    others = [not any(_is_asked(tool, values, message, one) for one in days) for tool, values in calls]
     return all(others) or any(not context.figures.holds(one) for one in named_objects(message))
 
 
-def _is_of_another(tool: Tool, values: Mapping[str, Any], read: Mapping[str, object], today: date) -> bool:
-    is_same = getattr(tool.arguments, "is_same", None)
-    return bool(read) and is_same is not None and not is_same(values, read, today)
+def _is_asked(tool: Tool, values: Mapping[str, Any], message: str, today: date) -> bool:
+    """Whether the arguments of a call are those that a message names; True where it names none of this tool."""
+    read, is_same = _read_by(tool, message, today), getattr(tool.arguments, "is_same", None)
+    return not read or is_same is None or is_same(values, read, today)
 
 
 async def _choose_tool(context: AnswerContext, tools: Sequence[Tool], language: Spoken) -> Tool | None:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from maas.agents.tool_loop import fenced_json
 from maas.conversations.language import Spoken
-from maas.tools.calls import ToolResult, tag_safe_json
+from maas.tools.calls import ToolResult
 
 RECOMMENDATIONS = "recommendations"
 
@@ -79,7 +79,7 @@ def domain_request(
         (
             f"{words['question']}\n{question}",
             f"{words['requests']}\n{fenced_json('requests', requests)}",
-            f"{words['results']}\n<results>\n{tag_safe_json(data)}\n</results>",
+            f"{words['results']}\n{fenced_json('results', data, is_sorted=False)}",
             f"{words['recommendations']}\n{recommendations}",
             words["brief" if is_brief else "demand"],
         )

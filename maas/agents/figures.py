@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from maas.builtin_model.language import stems_of
 from maas.tools.calls import ToolResult
 from maas.tools.tool import Tool
 from shared.models.calls import StreamListener
@@ -76,9 +77,12 @@ class GivenFigures:
             self._texts.append(json.dumps(shown, ensure_ascii=False, default=str))
 
     def holds(self, name: str) -> bool:
-        """Whether a result that a model was shown, or the arguments of a call, hold a name."""
+        """Whether a result that a model was shown, or the arguments of a call, hold a name, in whatever inflection."""
         wanted = json.dumps(name, ensure_ascii=False)[1:-1].casefold()
-        return any(wanted in text.casefold() for text in self._texts)
+        if any(wanted in text.casefold() for text in self._texts):
+            return True
+        stems = stems_of(name)
+        return bool(stems) and stems <= set().union(*map(stems_of, self._texts))
 
     def invented(self, answer: str, given: Iterable[str]) -> list[str]:
         """The figures of an answer that stand neither in results nor in the texts `given`, as they are written.

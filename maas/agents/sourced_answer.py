@@ -44,6 +44,12 @@ _ASKS_FOR_DATA = re.compile(
     r"how (?:many|much)|which|what (?:is|are|was|were)|show|compare|top)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
+_ASKS_BACK_OR_REFUSES = re.compile(
+    r"\b(?:уточни|укажи|назови|напиши|выбери|не (?:могу|смог|буду|измен|понял|наш)|нельзя|невозможно|specify|tell me|"
+    r"name the|choose|which|cannot|can't|could not|couldn't|unable|not (?:found|changed|possible))",
+    re.IGNORECASE,
+)
 Route = Callable[[AnswerContext], Awaitable[Reply]]
 log = structlog.get_logger()
 
@@ -52,8 +58,8 @@ log = structlog.get_logger()
 class Flaws:
     """Why an answer is not sent: figures from nowhere, a call written as text, a question of data without a look.
 
-    `is_elsewhere`: the data are of another period or object than was asked for. `is_undone`: an act was ordered and no
-    tool was called, whatever the answer says.
+    `is_elsewhere`: the data are of another period or object than was asked for. `is_undone`: an act was ordered, and no
+    tool was called, but the answer neither asks back nor says that nothing was done.
     """
 
     figures: tuple[str, ...] = ()
@@ -109,9 +115,18 @@ def _flaws(context: AnswerContext, reply: Reply) -> Flaws:
         figures=tuple(context.figures.invented(reply.text, _given(context))),
         is_call=is_blind and any(name in reply.text for name in names),
         is_unseen=is_blind and is_asked and not _rests_on_context(context, reply.text),
-        is_elsewhere=not context.chosen and is_elsewhere(context),
-        is_undone=is_blind and "?" not in reply.text and bool(ordered_tools(context)),
+        is_elsewhere=is_elsewhere(context),
+        is_undone=is_blind and not _claims_nothing(reply.text) and bool(ordered_tools(context)),
     )
+
+
+def _claims_nothing(answer: str) -> bool:
+    """Whether an answer to an order begins by asking back, or by saying that nothing is done.
+
+    What comes after counts for nothing: "It is done. Anything else?" asks, too.
+    """
+    first = _SENTENCE_END.split(answer.strip(), 1)[0]
+    return first.endswith("?") or _ASKS_BACK_OR_REFUSES.search(first) is not None
 
 
 def _rests_on_context(context: AnswerContext, answer: str) -> bool:

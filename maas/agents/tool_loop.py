@@ -194,6 +194,6 @@ async def with_results(
     return replace(request, messages=await shown.add(messages, whole, room))
 
 
-def fenced_json(tag: str, value: Any) -> str:
+def fenced_json(tag: str, value: Any, *, is_sorted: bool = True) -> str:
     """A JSON value between tags, as untrusted data for a model: nothing in it can close the tag."""
-    return f"<{tag}>\n{tag_safe_json(value, is_sorted=True)}\n</{tag}>"
+    return f"<{tag}>\n{tag_safe_json(value, is_sorted=is_sorted)}\n</{tag}>"

@@ -64,3 +64,10 @@ def test_of_a_tool_that_passes_calls_on_only_the_results_in_it_count() -> None:
     data = {"responses": {"ads": [{"success": True, "data": {"spend": 70}}], "crm": "Сделок 55."}}
     figures.show({"success": True, "data": data}, is_meta=True)
     assert figures.invented("70 USD, 55 сделок", []) == ["55"]
+
+
+def test_a_name_is_held_in_any_inflection() -> None:
+    given = GivenFigures()
+    given.show({"data": {"campaigns": [{"name": "Гардеробные | новое имя"}, {"name": 'Ad "2"'}]}})
+    assert all(given.holds(one) for one in ("Гардеробных", "гардеробные | новое", 'Ad "2"'))
+    assert not any(given.holds(one) for one in ("Шкафы", "Нет такой", "!!!"))

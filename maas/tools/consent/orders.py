@@ -9,7 +9,7 @@ from maas.tools.consent.tool_words import NOUNS, OBJECTS, VERBS, Verb
 
 MAX_ORDER_CHARS = 300
 _POLITE = ("пожалуйста", "please")
-_CHANGES = ("change", "raise", "lower")  # one who names the direction orders a change, too
+_KINDS_OF_CHANGE = {"raise", "lower"}  # who orders one of these orders a change
 
 
 def objects_ordered(message: str, verbs: Iterable[str], objects: Iterable[str]) -> int:
@@ -22,8 +22,8 @@ def objects_ordered(message: str, verbs: Iterable[str], objects: Iterable[str]) 
     words = words_of(message)
     words = words[1:] if words[:1] and words[0] in _POLITE else words
     known = set(verbs)
-    spoken = [VERBS[one] for one in known | (set(_CHANGES) if "change" in known else set()) if one in VERBS]
-    if not any(_begins(words, one) for one in spoken):
+    known |= _KINDS_OF_CHANGE if "change" in known else set()
+    if not any(_begins(words, VERBS[one]) for one in known & VERBS.keys()):
         return 0
     return sum(any(holds(words, phrase) for phrase in OBJECTS.get(one, ())) for one in objects)
 

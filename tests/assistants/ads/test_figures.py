@@ -360,6 +360,7 @@ def test_forty_questions(year: Year, truth: Truth, tmp_path: Path) -> None:
     with assistant(year, tmp_path) as asked:
         runs = asked.ask_all()
         pending = asked.stack.rows("select run_id, tool, status from v_actions where user_id = %s", year.user)
+        assert "answer_without_source" not in asked.stack.log()  # who calls what is asked for is asked nothing twice
     wrong = []
     for one in QUESTIONS:
         answer, results = str(runs[one.text]["final_answer"]), asked.given.get(one.text, [])

@@ -87,6 +87,14 @@ def test_nothing_is_guessed(question: str) -> None:
     assert question_period(question, TODAY) == {}
 
 
+def test_the_same_days_are_said_in_two_ways() -> None:
+    week = {"date_from": "2026-11-23", "date_to": "2026-11-29"}
+    assert PeriodArguments.is_same(week, {"period": "last_7d"}, TODAY)
+    assert PeriodArguments.is_same({"date_from": "2026-11-23"}, {"period": "last_7d"}, TODAY)
+    assert not PeriodArguments.is_same({"period": "last_week"}, {"period": "last_7d"}, TODAY)
+    assert not PeriodArguments.is_same({}, {"period": "last_7d"}, TODAY)
+
+
 def test_forty_questions() -> None:
     for one in QUESTIONS:
         named = question_period(one.text, TODAY)

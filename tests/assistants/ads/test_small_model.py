@@ -136,9 +136,29 @@ def test_what_it_has_not_done_is_not_said(small: Marketer) -> None:
     assert small.pending() == small.writes() == []
 
 
-def test_a_question_back_is_an_answer_to_an_order(small: Marketer) -> None:
-    small.models.scripts["responder"] = lambda messages: ("До какой суммы?", [])
-    assert small.ask("Подними бюджет группы «Алматы»")["final_answer"] == "До какой суммы?"
+def test_an_amount_that_nobody_named_is_not_asked_for_consent(small: Marketer) -> None:
+    replies = iter((CLAIMED, '{"daily_budget": 60}'))
+    small.models.scripts["responder"] = lambda messages: (next(replies), [])
+    assert small.ask("Подними бюджет группы «Алматы»")["final_answer"] == NOT_DONE["ru"]
+    assert small.pending() == small.writes() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_sent"),
+    [
+        ("До какой суммы?", True),
+        ("Уточните, до какой суммы.", True),
+        ("Не могу: группа в архиве. Включить её нельзя.", True),
+        ("Готово. Что ещё?", False),
+        ("Бюджет поднят. Если нужно ещё, напишите.", False),
+    ],
+)
+def test_an_order_is_answered_by_asking_back_or_saying_that_it_is_not_done(
+    small: Marketer, answer: str, is_sent: bool
+) -> None:
+    small.models.scripts["responder"] = lambda messages: (answer, [])
+    said = small.ask("Подними бюджет группы «Алматы»")["final_answer"]
+    assert said == (answer if is_sent else NOT_DONE["ru"])
 
 
 def test_the_name_in_quotes_is_the_object(small: Marketer) -> None:
